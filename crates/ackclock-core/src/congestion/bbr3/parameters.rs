@@ -79,6 +79,8 @@ parameters! {
         pub probe_rtt_window: ProbeRttWindow = ProbeRttWindow::default(),
         /// Round-trip times that count as a new minimum before the old one expires.
         pub min_rtt_refresh: MinRttRefresh = MinRttRefresh::default(),
+        /// Effect of a beginning ProbeRTT on the smallest round-trip time.
+        pub min_rtt_on_probe: MinRttOnProbe = MinRttOnProbe::default(),
         /// Flags that an exit from Startup on losses sets.
         pub startup_loss_flags: StartupLossFlags = StartupLossFlags::default(),
         /// Volume bounds in Drain.
@@ -115,6 +117,19 @@ pub enum TimeoutWindow {
     Segment,
     /// One byte: its pseudocode in the draft's units.
     Byte,
+}
+
+/// The effect of a beginning ProbeRTT on the smallest round-trip time. It matters where
+/// `probe_rtt_interval` is as long as `min_rtt_filter_len`, which the working group considers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MinRttOnProbe {
+    /// None: if it expires then, it becomes the round-trip time of a path with a queue until the
+    /// queue is gone (draft-ietf-ccwg-bbr-06).
+    #[default]
+    Expire,
+    /// It is kept until ProbeRTT has measured another.
+    Saved,
 }
 
 /// The window in ProbeRTT.

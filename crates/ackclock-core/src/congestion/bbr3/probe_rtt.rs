@@ -1,6 +1,6 @@
 //! The smallest round-trip time, and the state that measures it without a queue (section 5.3.4).
 
-use super::parameters::MinRttRefresh;
+use super::parameters::{MinRttOnProbe, MinRttRefresh};
 use super::{AckPhase, Control, News, State};
 use ackclock_spec::units::{Span, Time};
 
@@ -19,7 +19,9 @@ impl Control {
         {
             (min.recent, min.recent_at) = (Some(rtt), now);
         }
-        let expired = now > min.at + parameters.min_rtt_filter_len;
+        let is_saved = parameters.min_rtt_on_probe == MinRttOnProbe::Saved
+            && (min.expired || self.state == State::ProbeRtt);
+        let expired = !is_saved && now > min.at + parameters.min_rtt_filter_len;
         if let Some(recent) = min.recent
             && (expired || is_new(recent, min.value))
         {

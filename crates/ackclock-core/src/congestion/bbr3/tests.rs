@@ -2,7 +2,7 @@
 
 use super::super::SegmentLost;
 use super::super::testing::context;
-use super::parameters::{InflightAtLoss, ProbeRoundsUnit, UndoState};
+use super::parameters::{InflightAtLoss, MinRttOnProbe, ProbeRoundsUnit, UndoState};
 use super::*;
 use ackclock_spec::streams::Streams;
 
@@ -555,6 +555,41 @@ fn a_probe_of_the_round_trip_time_comes_and_goes() {
     step(&mut control, 5231, 25.0);
     assert_eq!(control.state, State::Cruise);
     close(control.cwnd, 100.0 * MSS);
+}
+
+/// With one length for interval and filter, the smallest round-trip time expires as ProbeRTT
+/// begins, and is that of the queue until it has drained.
+#[test]
+fn the_smallest_round_trip_time_expires_at_a_probe_or_is_saved() {
+    let largest = |on_probe: MinRttOnProbe| {
+        let mut control = on_path(50.0);
+        let parameters = &mut control.parameters;
+        parameters.probe_rtt_interval = Span::from_millis(10_000);
+        parameters.min_rtt_filter_len = Span::from_millis(10_000);
+        parameters.min_rtt_on_probe = on_probe;
+        let mut samples = Vec::new();
+        // A standing queue of 20 ms, which the probe drains.
+        for (millis, trip, in_flight) in [
+            (1, 40, 50.0),
+            (10_000, 60, 75.0),
+            (10_002, 60, 75.0),
+            (10_040, 60, 75.0),
+            (10_080, 40, 25.0),
+            (10_130, 40, 25.0),
+            (10_290, 40, 25.0),
+            (10_340, 60, 75.0),
+        ] {
+            let mut news = news(1, control.max_bw);
+            (news.now, news.in_flight) = (at(millis), in_flight * MSS);
+            news.rtt = Some(Span::from_millis(trip));
+            control.update_min_rtt(&news);
+            control.check_probe_rtt(&news);
+            samples.push(control.min_rtt.value.unwrap());
+        }
+        samples.into_iter().max().unwrap()
+    };
+    assert_eq!(largest(MinRttOnProbe::Expire), Span::from_millis(60));
+    assert_eq!(largest(MinRttOnProbe::Saved), Span::from_millis(40));
 }
 
 /// Sending after an idle time paces at the bandwidth itself, and ProbeRTT is not needed.
