@@ -137,6 +137,7 @@ impl Settings {
                 "control": control,
                 "mss": format!("{} bytes", self.mss),
                 "pacing_credit": true,
+                "rate_of_outstanding": true,
                 "timeouts_in_ticks": true,
                 "rtt_sampling": if self.timestamps { "timestamps" } else { "every_ack" },
             })

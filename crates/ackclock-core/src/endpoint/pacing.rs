@@ -75,10 +75,12 @@ impl Pacer {
     }
 }
 
-/// Returns the pacing rate in bytes per second; `None` to send at once.
+/// Returns the pacing rate in bytes per second, made of `window` if the control has none; `None` to
+/// send at once.
 pub(super) fn rate(
     pacing: Pacing,
     control: &dyn CongestionControl,
+    window: u64,
     smoothed_rtt: Option<Span>,
 ) -> Option<f64> {
     if let Some(rate) = control.pace().rate {
@@ -101,7 +103,7 @@ pub(super) fn rate(
     } else {
         AVOIDANCE_GAIN
     };
-    Some(gain * cwnd as f64 / seconds)
+    Some(gain * window as f64 / seconds)
 }
 
 /// Delays each segment uniformly by up to `most`, in order.

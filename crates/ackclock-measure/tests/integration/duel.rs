@@ -23,7 +23,7 @@ fn the_sender_does_what_the_kernel_did() {
 /// longer differs here shows a rule that has been mended, and moves to the others.
 const THAT_DIFFER: [(&str, usize, &str); 3] = [
     ("bbr-at-a-report-of-a-duplicate", 27, "cwnd"),
-    ("burst-with-more-in-flight-than-cwnd", 49, "segments"),
+    ("burst-held-back-in-disorder", 49, "segments"),
     ("sample-beside-a-repeated-segment", 12, "rtt"),
 ];
 

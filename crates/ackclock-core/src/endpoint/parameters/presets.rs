@@ -125,6 +125,7 @@ fn rfc() -> TcpParameters {
             pacing: Pacing::Control,
             unpaced_segments: Segments(0),
             pacing_credit: false,
+            rate_of_outstanding: false,
             send_jitter: Span::ZERO,
             max_burst: Segments(0),
             segmentation_offload: false,

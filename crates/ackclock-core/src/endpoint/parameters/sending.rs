@@ -18,6 +18,9 @@ pub struct SendingParameters {
     /// at most by half. So Linux has it (`tcp_update_skb_after_send`); the presets do not
     /// (`docs/deviations.md`).
     pub pacing_credit: bool,
+    /// True if a rate made of the window is made of what is outstanding where that is more, SACKed
+    /// data included. So Linux has it (`tcp_update_pacing_rate`); the presets do not.
+    pub rate_of_outstanding: bool,
     /// Largest random delay of a segment before it leaves (uniform, order is kept): breaks phase
     /// effects.
     pub send_jitter: Span,

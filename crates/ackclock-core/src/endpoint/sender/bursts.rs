@@ -166,7 +166,7 @@ impl Sender {
             .map_or(f64::INFINITY, Span::as_seconds);
         let rate = match pace.rate {
             Some(rate) => rate.as_byte_per_s(),
-            None => gain * cwnd as f64 / round_trip,
+            None => gain * self.connection.rated_window() as f64 / round_trip,
         };
         let paced = rate / BURSTS_PER_SECOND;
         let halvings = self

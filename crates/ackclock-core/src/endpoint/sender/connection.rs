@@ -79,6 +79,15 @@ impl Connection {
         self.episode.window(self.control.cwnd().0)
     }
 
+    /// Returns the bytes of which the sender makes a rate.
+    pub fn rated_window(&self) -> u64 {
+        let cwnd = self.control.cwnd().0;
+        match self.parameters.sending.rate_of_outstanding {
+            true => cwnd.max(self.scoreboard.flight()),
+            false => cwnd,
+        }
+    }
+
     /// Returns the bytes in flight if the control wants rate samples, else zero.
     #[inline]
     pub fn rated_in_flight(&self) -> u64 {

@@ -388,12 +388,14 @@ impl Connection {
     /// Keeps the next segment apart from one of `length` bytes, unless that is one of the first.
     #[inline(never)] // few flows are paced
     fn pace(&mut self, now: Time, length: u64) {
-        let (sending, rtt) = (&self.parameters.sending, &self.meter.rtt);
+        let (window, sending) = (self.rated_window(), &self.parameters.sending);
+        let rtt = &self.meter.rtt;
         let pacer = &mut self.transmission.pacer;
         if self.meter.statistics.sent_segments < u64::from(sending.unpaced_segments.0) {
             return pacer.on_unpaced(now);
         }
-        if let Some(rate) = pacing::rate(sending.pacing, self.control.get(), rtt.smoothed()) {
+        if let Some(rate) = pacing::rate(sending.pacing, self.control.get(), window, rtt.smoothed())
+        {
             if sending.pacing_credit {
                 pacer.give_credit(now);
             }
