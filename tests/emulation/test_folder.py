@@ -15,7 +15,7 @@ import pytest
 
 from ackclock import LackingError, Result, Scenario, ScenarioError, emulate, replay, simulate
 from ackclock.errors import InputError
-from ackclock.result import writer
+from ackclock.result import spool
 from ackclock.result.run_json import read_run
 
 from ..refusals import refused
@@ -83,8 +83,8 @@ def test_a_table_that_comes_in_many_pieces(
     rows: int,
     pieces: int,
 ) -> None:
-    monkeypatch.setattr(writer, "_ROWS", rows)
-    monkeypatch.setattr(writer, "_PIECES", pieces)
+    monkeypatch.setattr(spool, "_ROWS", rows)
+    monkeypatch.setattr(spool, "_PIECES", pieces)
     pretended.blocks = [
         [tcp_info(0.1 * number, flow) for flow in ("main", f"other-{number}")]
         for number in range(5)

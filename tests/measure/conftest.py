@@ -32,7 +32,7 @@ def captured(tmp_path: Path) -> Captured:
     def run(scenario: Scenario) -> tuple[Result, Path]:
         (tmp_path / "captures").mkdir()
         result = simulate(scenario, pcap=tmp_path / "captures")
-        return result, result.save(tmp_path / "run", tmp_path / "captures")
+        return result, result.save(tmp_path / "run", {"pcap": tmp_path / "captures"})
 
     return run
 

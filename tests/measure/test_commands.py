@@ -10,7 +10,7 @@ import pytest
 from ackclock import Result, measure
 from ackclock.capture.connections import apart, largest
 from ackclock.capture.estimates import KEYS
-from ackclock.result import writer
+from ackclock.result import spool
 
 from ..in_process import ackclock
 from ..refusals import check, check_refusal, error_of, refused
@@ -180,7 +180,7 @@ def test_killed_midway_the_folder_says_so(pretended: Pretended) -> None:
 def test_a_table_that_comes_in_many_pieces(
     pretended: Pretended, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "_ROWS", 7)
+    monkeypatch.setattr(spool, "_ROWS", 7)
     pretended.rows["samples"] = samples(101)
     result = measure("web.pcap", "m")
     assert result.tables["samples"]["time_s"].to_pylist() == [

@@ -89,7 +89,7 @@ def test_a_transfer_is_told_to_the_byte(
         shutil.rmtree(tmp_path / folder, ignore_errors=True)
     (tmp_path / "pcap").mkdir()
     simulated = simulate(pipe.replace(changes), pcap=tmp_path / "pcap")
-    simulated.save(tmp_path / "run", tmp_path / "pcap")
+    simulated.save(tmp_path / "run", {"pcap": tmp_path / "pcap"})
     result = measure(tmp_path / "run", tmp_path / "measured", models="square_root")
     [truth], [row] = simulated.tables["flows"].to_pylist(), result.tables["flows"].to_pylist()
     [connection] = largest(result)
@@ -388,7 +388,7 @@ def test_an_example_from_a_file(tmp_path: Path) -> None:
         {"duration": "5 s", "warmup": "1 s", "replicates": 2}
     )
     (tmp_path / "pcap").mkdir()
-    simulate(example, pcap=tmp_path / "pcap").save(tmp_path / "run", tmp_path / "pcap")
+    simulate(example, pcap=tmp_path / "pcap").save(tmp_path / "run", {"pcap": tmp_path / "pcap"})
     outcome = CliRunner().invoke(cli, ["measure", str(tmp_path / "run"), "-o", str(tmp_path / "m")])
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     assert outcome.stdout.count("limited by") >= 2

@@ -27,7 +27,7 @@ def test_a_file_is_called_by_its_name(name: str, called: str) -> None:
 def test_a_folders_captures_are_those_of_the_senders(leaky_pipe: Scenario, tmp_path: Path) -> None:
     (tmp_path / "pcap").mkdir()
     scenario = leaky_pipe.replace({"duration": "2 s", "replicates": 2})
-    simulate(scenario, pcap=tmp_path / "pcap").save(tmp_path / "run", tmp_path / "pcap")
+    simulate(scenario, pcap=tmp_path / "pcap").save(tmp_path / "run", {"pcap": tmp_path / "pcap"})
     (tmp_path / "run" / "pcap" / "point-0-replicate-1-senders.pcap").unlink()
     source = sources.find(tmp_path / "run")
     keys = [(capture.point, capture.replicate) for capture in source.captures]

@@ -94,6 +94,9 @@ TITLES: dict[str, str] = {
     r"Bogoiavlenskaia, Kojo, Mutka, Alanko 2002": _HELSINKI,
     r"O\. Bogoiavlenskaia, M\. Kojo, M\. Mutka, T\. Alanko": _HELSINKI,
     r"Danzig, Jamin \(1991\)": "tcplib: A library of TCP internetwork traffic characteristics",
+    r"Huang et al\. \(2014\)": (
+        "A buffer-based approach to rate adaptation: evidence from a large video streaming service"
+    ),
     r"Kesidis, Walrand, Chang 1993": (
         "Effective bandwidths for multiclass Markov fluids and other ATM sources"
     ),
@@ -103,6 +106,7 @@ TITLES: dict[str, str] = {
     r"Lakshman, Neidhardt and Ott \(1996\)": (
         "The drop from front strategy in TCP and in TCP over ATM"
     ),
+    r"Mao, Netravali, Alizadeh \(2017\)": "Neural adaptive video streaming with Pensieve",
     r"Mascolo, Grieco, Ferorelli, Camarda, Piscitelli \(2004\)": (
         "Performance evaluation of Westwood+ TCP congestion control"
     ),
@@ -111,6 +115,7 @@ TITLES: dict[str, str] = {
     r"Robinson, Randhawa 2004": (
         "Saturation throughput analysis of IEEE 802.11e enhanced distributed coordination function"
     ),
+    r"Schroeder, Wierman, Harchol-Balter \(2006\)": "Open versus closed: a cautionary tale",
     r"Shakkottai, Kumar, Karnik, Anvekar \(?2001\)?": _SHAKKOTTAI,
     r"S\. Shakkottai, A\. Kumar, A\. Karnik, A\. Anvekar": _SHAKKOTTAI,
     r"Wang, Valla, Sanadidi, Gerla \(2002\)": _ABSE,
