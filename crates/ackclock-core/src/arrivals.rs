@@ -43,10 +43,7 @@ impl Arrivals {
     /// Returns the arrival times, from `start` to before `end`.
     pub fn times(self, start: Time, end: Time, stream: &mut Stream) -> impl Iterator<Item = Time> {
         let mut interval = move || match self.kind {
-            Intervals::Poisson => {
-                let drawn = stream.exponential(self.mean_interval.as_nanos() as f64);
-                Span::from_nanos(libm::round(drawn) as u64)
-            }
+            Intervals::Poisson => stream.exponential_span(self.mean_interval),
             Intervals::Fixed => self.mean_interval,
         };
         let first = match self.kind {

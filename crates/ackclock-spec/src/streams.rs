@@ -77,6 +77,10 @@ impl Stream {
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -libm::log(1.0 - self.uniform()) * mean
     }
+    /// Draws a time from an exponential distribution with the given mean, to the nearest nanosecond.
+    pub fn exponential_span(&mut self, mean: Span) -> Span {
+        Span::from_nanos(libm::round(self.exponential(mean.as_nanos() as f64)) as u64)
+    }
     /// Draws from a normal distribution with mean 0 and variance 1: one of the pair of Box and
     /// Muller (1958), Annals of Mathematical Statistics 29(2).
     pub fn normal(&mut self) -> f64 {

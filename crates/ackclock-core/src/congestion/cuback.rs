@@ -5,6 +5,7 @@
 //! limited by its window would have had acknowledged by then, and opens the window by a packet once
 //! that many more are. So time in which nothing is sent does not count.
 
+use super::cubic::{converging_maximum, reno_friendly_increase};
 use super::facts::{ControlFacts, GrowthLaw, KeptShare};
 use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::Window;
@@ -149,8 +150,10 @@ struct Growth {
     w_max: f64,
     /// Window before the last reduction, in packets; zero before the first.
     prior: f64,
-    /// None from a reduction or the end of slow start to the next growth.
+    /// None from a timeout or the end of slow start to the next growth.
     curve: Option<Curve>,
+    /// Window in bytes, and the acknowledged packets for which it opens on the curve.
+    step: (f64, f64),
     /// Acknowledged packets that have not opened the window yet.
     pending: f64,
 }
@@ -161,7 +164,7 @@ impl CubackControl {
         CubackControl {
             c: parameters.c,
             beta,
-            alpha: 3.0 * (1.0 - beta) / (1.0 + beta), // RFC 9438 section 4.3
+            alpha: reno_friendly_increase(beta),
             fast_convergence: parameters.fast_convergence,
             window: Window::new(context),
             slow_start: SlowStart::new(parameters.slow_start_exit, context),
@@ -169,6 +172,7 @@ impl CubackControl {
                 w_max: 0.0,
                 prior: 0.0,
                 curve: None,
+                step: (0.0, 0.0),
                 pending: 0.0,
             },
             undo: None,
@@ -182,14 +186,13 @@ impl CubackControl {
 
     /// Opens the window in congestion avoidance.
     fn grow(&mut self, credit: f64, smoothed_rtt: Option<Span>) {
-        let cwnd = self.packets();
-        let Growth { w_max, prior, .. } = self.growth;
-        let curve = *self.growth.curve.get_or_insert_with(|| {
-            Curve::new(self.c, self.alpha, [cwnd, prior, w_max], smoothed_rtt)
-        });
+        let curve = match self.growth.curve {
+            Some(curve) => curve,
+            None => self.begin_curve(smoothed_rtt),
+        };
         self.growth.pending += credit / self.window.mss();
         loop {
-            let step = curve.step(self.packets());
+            let step = self.step(&curve);
             if self.growth.pending < step {
                 return;
             }
@@ -198,26 +201,35 @@ impl CubackControl {
         }
     }
 
+    /// Returns the acknowledged packets for which the window opens, which take two cube roots.
+    fn step(&mut self, curve: &Curve) -> f64 {
+        let cwnd = self.window.cwnd();
+        if self.growth.step.0 != cwnd {
+            self.growth.step = (cwnd, curve.step(self.packets()));
+        }
+        self.growth.step.1
+    }
+
     /// Begins the growth after a reduction.
     fn remember_maximum(&mut self) {
         let cwnd = self.packets();
         self.growth = Growth {
-            w_max: if self.fast_convergence && cwnd < self.growth.w_max {
-                cwnd * (1.0 + self.beta) / 2.0
-            } else {
-                cwnd
-            },
+            w_max: converging_maximum(cwnd, self.growth.w_max, self.beta, self.fast_convergence),
             prior: cwnd,
             curve: None,
+            step: (0.0, 0.0),
             pending: 0.0,
         };
     }
 
-    /// Fixes the rate of the curve, which is that at the reduction.
-    fn begin_curve(&mut self, smoothed_rtt: Option<Span>) {
+    /// Begins a curve at the present window and rate.
+    fn begin_curve(&mut self, smoothed_rtt: Option<Span>) -> Curve {
         let Growth { w_max, prior, .. } = self.growth;
         let windows = [self.packets(), prior, w_max];
-        self.growth.curve = Some(Curve::new(self.c, self.alpha, windows, smoothed_rtt));
+        let curve = Curve::new(self.c, self.alpha, windows, smoothed_rtt);
+        self.growth.curve = Some(curve);
+        self.growth.step = (0.0, 0.0);
+        curve
     }
 }
 

@@ -202,6 +202,21 @@ enum Region {
     Convex,
 }
 
+/// Returns Reno's increase per round trip at which a decrease by `beta` is as fair (section 4.3).
+pub(super) const fn reno_friendly_increase(beta: f64) -> f64 {
+    3.0 * (1.0 - beta) / (1.0 + beta)
+}
+
+/// Returns the maximum to remember at a reduction from `cwnd` (sections 4.6 and 4.7): lower than
+/// that if fast convergence is on and the flow did not get back to its last maximum.
+pub(super) fn converging_maximum(cwnd: f64, last: f64, beta: f64, fast_convergence: bool) -> f64 {
+    if fast_convergence && cwnd < last {
+        cwnd * (1.0 + beta) / 2.0
+    } else {
+        cwnd
+    }
+}
+
 /// Converts to seconds with a multiplication, since this is the hot path.
 fn seconds(span: Span) -> f64 {
     span.as_nanos() as f64 * 1e-9
@@ -211,7 +226,7 @@ impl CubicControl {
     fn new(parameters: &Cubic, context: &ControlContext<'_>) -> Self {
         let window = Window::new(context);
         let beta = parameters.beta;
-        let friendly_alpha = 3.0 * (1.0 - beta) / (1.0 + beta); // section 4.3
+        let friendly_alpha = reno_friendly_increase(beta);
         CubicControl {
             c: parameters.c * window.mss(),
             beta,
@@ -306,11 +321,8 @@ impl CubicControl {
     fn remember_maximum(&mut self) {
         let cwnd = self.window.cwnd();
         self.curve.cwnd_prior = cwnd;
-        self.curve.w_max = if self.fast_convergence && cwnd < self.curve.w_max {
-            cwnd * (1.0 + self.beta) / 2.0
-        } else {
-            cwnd
-        };
+        self.curve.w_max =
+            converging_maximum(cwnd, self.curve.w_max, self.beta, self.fast_convergence);
         self.curve.epoch = None;
     }
 }

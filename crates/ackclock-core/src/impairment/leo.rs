@@ -3,7 +3,7 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
 use crate::packet::Packet;
-use crate::reallocation::Reallocations;
+use crate::reallocation::{self, PERIOD};
 use ackclock_spec::prelude::*;
 use serde_json::json;
 
@@ -87,8 +87,8 @@ impl Factory<ImpairmentKind> for Leo {
         let mut stream = place.stream();
         let mut draw = || self.draw(&mut stream);
         Box::new(LeoImpairment {
-            changes: Reallocations::of(self.phase, place.streams),
-            count: 0,
+            last: None,
+            coming: reallocation::first(self.phase, place.streams),
             now: draw(),
             next: draw(),
             stream,
@@ -124,26 +124,31 @@ struct Change {
 #[derive(Debug)]
 struct LeoImpairment {
     parameters: Leo,
-    changes: Reallocations,
     stream: Stream,
-    /// Number of changes so far.
-    count: u64,
-    /// The last change. The first one is before the run.
+    /// Times of the last change of the run and of the next.
+    last: Option<Time>,
+    coming: Time,
+    /// Delays by the last change, which is at first before the run, and by the next.
     now: Change,
     next: Change,
 }
 
 impl LeoImpairment {
-    fn delay(&mut self, now: Time) -> Span {
-        while self.count < self.changes.count(now) {
-            self.count += 1;
+    /// Takes in the changes by now.
+    fn advance(&mut self, now: Time) {
+        while self.coming <= now {
+            self.last = Some(self.coming);
+            self.coming = self.coming + PERIOD;
             self.now = self.next;
             self.next = self.parameters.draw(&mut self.stream);
         }
+    }
+
+    fn delay(&self, now: Time) -> Span {
         let Leo { before, after, .. } = self.parameters;
-        let raise = if self.since_change(now).is_some_and(|since| since < after) {
+        let raise = if self.is_within(after, now) {
             self.now.raise
-        } else if self.changes.next(now).since(now) <= before {
+        } else if self.coming.since(now) <= before {
             self.next.raise
         } else {
             Span::ZERO
@@ -151,8 +156,9 @@ impl LeoImpairment {
         self.now.path + raise
     }
 
-    fn since_change(&self, now: Time) -> Option<Span> {
-        self.changes.last(now).map(|last| now.since(last))
+    /// True for that time from a change on.
+    fn is_within(&self, time: Span, now: Time) -> bool {
+        self.last.is_some_and(|last| now.since(last) < time)
     }
 }
 
@@ -161,8 +167,8 @@ impl Impairment for LeoImpairment {
         if !self.parameters.applies.to(packet) {
             return Verdict::Pass;
         }
-        let outage = self.parameters.outage;
-        if self.since_change(now).is_some_and(|since| since < outage) {
+        self.advance(now);
+        if self.is_within(self.parameters.outage, now) {
             return Verdict::Drop;
         }
         Verdict::Delay {

@@ -3,7 +3,7 @@
 use super::facts::LinkFacts;
 use super::piecewise::{Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
-use crate::reallocation::{PERIOD, Reallocations};
+use crate::reallocation::{self, PERIOD};
 use ackclock_spec::prelude::*;
 use serde_json::json;
 
@@ -84,16 +84,19 @@ impl Element<LinkKind> for Leo {
 
 impl Factory<LinkKind> for Leo {
     fn build(&self, context: LinkContext<'_>) -> Box<dyn Link> {
-        let changes = Reallocations::of(self.phase, context.place.streams);
         let mut stream = context.place.stream();
         let rate = self.draw(&mut stream);
+        let mut change = reallocation::first(self.phase, context.place.streams);
+        if change == Time::ZERO {
+            change = change + PERIOD; // the first rate is that of a change at the start
+        }
         Box::new(PiecewiseLink::new(Served {
             parameters: self.clone(),
-            changes,
+            change,
             stream,
             piece: Piece {
                 from: Time::ZERO,
-                until: changes.next(Time::ZERO),
+                until: change,
                 rate,
             },
         }))
@@ -116,7 +119,8 @@ impl Leo {
 #[derive(Clone, Debug)]
 struct Served {
     parameters: Leo,
-    changes: Reallocations,
+    /// The next change.
+    change: Time,
     stream: Stream,
     piece: Piece,
 }
@@ -129,7 +133,10 @@ impl Rates for Served {
     fn advance(&mut self) {
         let Leo { outage, .. } = self.parameters;
         let from = self.piece.until;
-        let begins = self.changes.last(from) == Some(from);
+        let begins = from == self.change;
+        if begins {
+            self.change = from + PERIOD;
+        }
         self.piece = if begins && outage > Span::ZERO {
             Piece {
                 from,
@@ -139,7 +146,7 @@ impl Rates for Served {
         } else {
             Piece {
                 from,
-                until: self.changes.next(from),
+                until: self.change,
                 rate: self.parameters.draw(&mut self.stream),
             }
         };

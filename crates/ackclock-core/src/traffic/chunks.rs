@@ -144,16 +144,11 @@ struct Viewer {
     throughputs: VecDeque<f64>,
 }
 
-/// Returns the difference, zero if it were negative.
-fn less(from: Span, by: Span) -> Span {
-    Span::from_nanos(from.as_nanos().saturating_sub(by.as_nanos()))
-}
-
 impl Viewer {
     /// Returns the video in the buffer.
     fn level(&self, now: Time) -> Span {
         self.since
-            .map_or(Span::ZERO, |since| less(self.buffer, now.since(since)))
+            .map_or(Span::ZERO, |since| self.buffer - now.since(since))
     }
 
     /// Returns the rate of the next chunk.
@@ -181,7 +176,7 @@ impl Viewer {
         } else if level >= p.reservoir + p.cushion {
             last
         } else {
-            let share = less(level, p.reservoir).as_seconds() / p.cushion.as_seconds();
+            let share = (level - p.reservoir).as_seconds() / p.cushion.as_seconds();
             ((last as f64 * share) as usize).min(last)
         }
     }
@@ -198,7 +193,7 @@ impl Viewer {
     /// Returns how long the client waits until its buffer has room.
     fn wait(&self) -> Span {
         let (excess, step) = (
-            less(self.buffer, self.parameters.buffer),
+            self.buffer - self.parameters.buffer,
             self.parameters.wait_step,
         );
         match step.as_nanos() {
@@ -226,7 +221,7 @@ impl Habit for Viewer {
         let level = self.level(now);
         exchange.stall = Some(
             self.since
-                .map_or(Span::ZERO, |since| less(now.since(since), self.buffer)),
+                .map_or(Span::ZERO, |since| now.since(since) - self.buffer),
         );
         self.since = Some(now);
         self.buffer = level + self.parameters.chunk;

@@ -176,13 +176,14 @@ struct OnOffTraffic {
 
 impl OnOffTraffic {
     fn draw(stream: &mut Stream, lengths: Lengths, mean: Span, shape: f64) -> Span {
-        let nanos = mean.as_nanos() as f64;
-        let drawn = match lengths {
-            Lengths::Constant => return mean,
-            Lengths::Exponential => stream.exponential(nanos),
-            Lengths::Pareto => stream.pareto(nanos, shape),
-        };
-        Span::from_nanos(libm::round(drawn) as u64)
+        match lengths {
+            Lengths::Constant => mean,
+            Lengths::Exponential => stream.exponential_span(mean),
+            Lengths::Pareto => {
+                let nanos = stream.pareto(mean.as_nanos() as f64, shape);
+                Span::from_nanos(libm::round(nanos) as u64)
+            }
+        }
     }
     fn draw_on(&mut self) -> Span {
         let p = &self.parameters;

@@ -149,8 +149,7 @@ struct VoipTraffic {
 impl VoipTraffic {
     /// Draws the length of the current state.
     fn draw(&mut self) -> Span {
-        let nanos = self.stream.exponential(self.state.mean.as_nanos() as f64);
-        Span::from_nanos(libm::round(nanos) as u64)
+        self.stream.exponential_span(self.state.mean)
     }
 
     /// Advances to the state in which the next packet is due, and finds its time.

@@ -46,10 +46,7 @@ impl Pause {
     pub fn draw(self, stream: &mut Stream) -> Span {
         match self.law {
             Pauses::Constant => self.mean,
-            Pauses::Exponential => {
-                let nanos = stream.exponential(self.mean.as_nanos() as f64);
-                Span::from_nanos(libm::round(nanos) as u64)
-            }
+            Pauses::Exponential => stream.exponential_span(self.mean),
         }
     }
 
