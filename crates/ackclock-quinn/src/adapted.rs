@@ -250,6 +250,7 @@ impl Controller for Adapted {
             let sent = SegmentSent {
                 bytes: Bytes(bytes),
                 in_flight: Bytes(self.in_flight),
+                next: 0,
                 limited: SendLimit::CongestionWindow,
             };
             self.tell(|running| running.on_event(now, &Event::Sent(sent)));

@@ -132,6 +132,16 @@ impl Flow {
         }
     }
 
+    /// True if it has not been opened.
+    pub const fn is_new(&self) -> bool {
+        !self.started
+    }
+    /// Returns when it ended: all data arrived, or it was stopped.
+    pub fn ended(&self) -> Option<Time> {
+        let stopped = self.stopped.then_some(self.activity.stop);
+        self.activity.completed.or(stopped)
+    }
+
     /// True if it may fail.
     pub fn may_fail(&self) -> bool {
         match &self.protocol {

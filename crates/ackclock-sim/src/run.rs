@@ -27,11 +27,13 @@ use ackclock_core::routes::Routes;
 use ackclock_scenario::job::Job;
 use ackclock_spec::units::Time;
 use ahead::Clock;
+use heirs::Heirs;
 use leg::Leg;
 use windows::Windows;
 
 mod ahead;
 mod endpoints;
+mod heirs;
 mod leg;
 mod simulation;
 mod windows;
@@ -135,6 +137,8 @@ pub struct Run<T> {
     /// In boxes, so that the parts of the run that every packet needs stay together.
     windows: Box<Windows>,
     media: Box<Media>,
+    /// Parameters that instances leave to later ones, if any may resume.
+    heirs: Option<Box<Heirs>>,
 }
 
 impl<T: Trace> Run<T> {
@@ -152,9 +156,11 @@ impl<T: Trace> Run<T> {
         let fallible = (0..flows.len()).filter(|&flow| flows[flow].may_fail());
         let fallible = fallible.collect();
         let asks = flows.iter().any(|flow| flow.dialogue.is_some());
-        let windows = Box::new(Windows::new(&routes, &slots, T::ON || asks));
+        let heirs = Heirs::of(&flows);
+        let in_step = T::ON || asks || heirs.is_some();
+        let windows = Box::new(Windows::new(&routes, &slots, in_step));
         let mut run = Run {
-            clock: Clock::new(windows.are_any(), T::ON || asks),
+            clock: Clock::new(windows.are_any(), in_step),
             ready: Vec::new(),
             leaving: Vec::new(),
             windows,
@@ -170,6 +176,7 @@ impl<T: Trace> Run<T> {
             question_at: QUESTION_EVERY,
             asked_packets: 0,
             fallible,
+            heirs,
         };
         run.events.keep_reach(run.windows.reach());
         for flow in 0..run.flows.len() {

@@ -77,7 +77,7 @@ impl Stream {
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -libm::log(1.0 - self.uniform()) * mean
     }
-    /// Draws a time from an exponential distribution with the given mean, to the nearest nanosecond.
+    /// Draws a time from an exponential distribution with the given mean, in whole nanoseconds.
     pub fn exponential_span(&mut self, mean: Span) -> Span {
         Span::from_nanos(libm::round(self.exponential(mean.as_nanos() as f64)) as u64)
     }

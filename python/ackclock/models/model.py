@@ -167,6 +167,16 @@ def _closed_loop(path: FlowPath) -> str:
     )
 
 
+def _resumed(path: FlowPath) -> str:
+    """Returns why no model answers for a transfer that may resume; empty if it does not."""
+    if not path.transfer.resumes or path.transfer.size_segments == inf:
+        return ""
+    return (
+        "it may begin with the window of an earlier connection (resume); models know only a slow "
+        "start from the initial window"
+    )
+
+
 def _cannot_tell(_path: FlowPath) -> str:
     return ""
 
@@ -524,7 +534,11 @@ class Model:
     def applies(self, path: FlowPath) -> Verdict:
         """Returns whether the model applies to a flow, and which assumptions the flow violates."""
         why_not = (
-            path.loss.unknown or _slow_reader(path) or _closed_loop(path) or self.refusal(path)
+            path.loss.unknown
+            or _slow_reader(path)
+            or _closed_loop(path)
+            or _resumed(path)
+            or self.refusal(path)
         )
         if path.instances is None:
             why_not = (

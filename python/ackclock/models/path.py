@@ -538,6 +538,7 @@ class Transfer:
         first_delayed_ack_s: Mean delay of the ACK of the first segment. It is half the receiver's
             timer if that segment is alone and not acknowledged at once.
         is_asked_for: True if a client asks for the data, request by request.
+        resumes: True if it may begin with the window of an earlier connection.
     """
 
     is_greedy: bool | None
@@ -551,6 +552,7 @@ class Transfer:
     runs: int = 1
     first_delayed_ack_s: float = 0.0
     is_asked_for: bool = False
+    resumes: bool = False
 
 
 @dataclass(frozen=True)

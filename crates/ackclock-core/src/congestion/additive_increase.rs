@@ -5,6 +5,7 @@ use super::slow_start::{SlowStart, SlowStartExit, Slower};
 use super::window::Window;
 use super::{
     Ack, Congestion, CongestionControl, ControlContext, ControlState, Event, MarkReport, Needs,
+    Resumption,
 };
 use ackclock_spec::units::{BitRate, Bytes, Time};
 use schemars::JsonSchema;
@@ -194,6 +195,14 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
+    }
+
+    fn resume(&mut self, step: Resumption) {
+        self.window.resume(step);
+        if let Resumption::Retreat(_) = step {
+            self.slow_start.end();
+            self.undo = None;
+        }
     }
 
     fn state(&self) -> ControlState {

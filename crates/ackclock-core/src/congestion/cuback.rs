@@ -11,7 +11,7 @@ use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::Window;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
-    Event,
+    Event, Resumption,
 };
 use ackclock_spec::prelude::*;
 
@@ -54,6 +54,7 @@ impl Element<ControlKind> for Cuback {
             }),
             slow_start_ends_early: Some(self.slow_start_exit.is_early()),
             early_end: self.slow_start_exit.early_end(),
+            resumes: true,
             ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
         }
     }
@@ -158,6 +159,16 @@ struct Growth {
     pending: f64,
 }
 
+impl Growth {
+    const NONE: Growth = Growth {
+        w_max: 0.0,
+        prior: 0.0,
+        curve: None,
+        step: (0.0, 0.0),
+        pending: 0.0,
+    };
+}
+
 impl CubackControl {
     fn new(parameters: &Cuback, context: &ControlContext<'_>) -> Self {
         let beta = parameters.beta;
@@ -168,13 +179,7 @@ impl CubackControl {
             fast_convergence: parameters.fast_convergence,
             window: Window::new(context),
             slow_start: SlowStart::new(parameters.slow_start_exit, context),
-            growth: Growth {
-                w_max: 0.0,
-                prior: 0.0,
-                curve: None,
-                step: (0.0, 0.0),
-                pending: 0.0,
-            },
+            growth: Growth::NONE,
             undo: None,
         }
     }
@@ -292,6 +297,15 @@ impl CongestionControl for CubackControl {
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
+    }
+
+    fn resume(&mut self, step: Resumption) {
+        self.window.resume(step);
+        if let Resumption::Retreat(_) = step {
+            self.slow_start.end();
+            self.growth = Growth::NONE;
+            self.undo = None;
+        }
     }
 
     fn state(&self) -> ControlState {

@@ -6,7 +6,7 @@ use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::Window;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
-    Event, Needs, SendLimit,
+    Event, Needs, Resumption, SendLimit,
 };
 use crate::endpoint::parameters::Arithmetic;
 use ackclock_spec::prelude::*;
@@ -120,6 +120,7 @@ impl Element<ControlKind> for Cubic {
             }),
             slow_start_ends_early: self.slow_start_exit.map(SlowStartExit::is_early),
             early_end: self.slow_start_exit.and_then(SlowStartExit::early_end),
+            resumes: true,
             linux: Stated::Some(linux),
             ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
         }
@@ -186,6 +187,14 @@ struct Curve {
     epoch: Option<Epoch>,
 }
 
+impl Curve {
+    const NONE: Curve = Curve {
+        cwnd_prior: 0.0,
+        w_max: 0.0,
+        epoch: None,
+    };
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     /// Start of the stage, moved forward by the time that must not count.
@@ -240,11 +249,7 @@ impl CubicControl {
             },
             window,
             slow_start: SlowStart::new(parameters.slow_start_exit.unwrap_or_default(), context),
-            curve: Curve {
-                cwnd_prior: 0.0,
-                w_max: 0.0,
-                epoch: None,
-            },
+            curve: Curve::NONE,
             last_event: Time::ZERO,
             undo: None,
         }
@@ -408,6 +413,15 @@ impl CongestionControl for CubicControl {
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
+    }
+
+    fn resume(&mut self, step: Resumption) {
+        self.window.resume(step);
+        if let Resumption::Retreat(_) = step {
+            self.slow_start.end();
+            self.curve = Curve::NONE; // section 4.10: the next stage starts on its plateau
+            self.undo = None;
+        }
     }
 
     fn state(&self) -> ControlState {
@@ -710,6 +724,7 @@ mod tests {
             let sent = SegmentSent {
                 bytes: Bytes(MSS),
                 in_flight: Bytes(MSS),
+                next: 0,
                 limited: SendLimit::Application,
             };
             clock.event(&Event::Sent(sent));

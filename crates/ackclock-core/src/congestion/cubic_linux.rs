@@ -9,7 +9,7 @@ use super::segments::SegmentWindow;
 use super::slow_start::{Exit, SlowStartExit};
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event, Needs,
-    SegmentSent,
+    Resumption, SegmentSent,
 };
 use ackclock_spec::units::{Bytes, Span, Time};
 
@@ -263,6 +263,14 @@ impl CongestionControl for CubicLinux {
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
+    }
+
+    fn resume(&mut self, step: Resumption) {
+        self.window.resume(step);
+        if let Resumption::Retreat(_) = step {
+            (self.curve, self.maximum) = (Curve::NONE, 0);
+            self.exit = Exit::None;
+        }
     }
 
     fn state(&self) -> ControlState {

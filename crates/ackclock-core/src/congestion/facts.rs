@@ -32,6 +32,9 @@ pub struct ControlFacts {
     /// does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early_end: Option<EarlyEnd>,
+    /// True if a transport may set its window to resume a connection. Absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub resumes: bool,
     /// Its random draws.
     pub draws: Stated<Draws>,
     /// The same control in Linux, or in a kernel made from it.

@@ -6,6 +6,7 @@
 //! retransmitted, and how the window is inflated during recovery.
 
 use self::facts::ControlFacts;
+use crate::endpoint::resume::Resuming;
 use crate::programs::{Kernel, Python};
 use ackclock_spec::registry::{Entry, Kind, StreamScope};
 use ackclock_spec::units::{BitRate, Bytes, Span, Time};
@@ -59,6 +60,8 @@ pub struct SegmentSent {
     pub bytes: Bytes,
     /// Data in flight, this segment included.
     pub in_flight: Bytes,
+    /// First segment that was not sent yet.
+    pub next: u64,
     /// Limit that kept the sender from having more in flight when it sent this segment.
     pub limited: SendLimit,
 }
@@ -323,6 +326,17 @@ pub struct Needs {
     pub replaces_recovery: bool,
 }
 
+/// A step of a resumption (RFC 9959) that sets the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resumption {
+    /// cwnd becomes this, larger or smaller; the slow start goes on.
+    Window(Bytes),
+    /// Both cwnd and ssthresh become this, and what is known of the path is forgotten.
+    Retreat(Bytes),
+    /// ssthresh becomes this, at least two segments.
+    Threshold(Bytes),
+}
+
 /// The pace of a control; the transport paces by its own rules where there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
@@ -433,6 +447,18 @@ pub trait CongestionControl: Debug + Send {
     /// Returns the program that decides, if a program does.
     fn foreign(&mut self) -> Option<&mut dyn Foreign> {
         None
+    }
+    /// Sets the window for a transport that resumes a connection. Only those controls have it that
+    /// say so ([`ControlFacts::resumes`]).
+    fn resume(&mut self, _: Resumption) {}
+    /// Returns the resumption of the connection, if it may be resumed.
+    fn resuming(&mut self) -> Option<&mut Resuming> {
+        None
+    }
+    /// True if the window is to hold during the recovery that begins now, without a proportional
+    /// reduction.
+    fn holds_in_recovery(&self) -> bool {
+        false
     }
 }
 

@@ -136,6 +136,7 @@ impl Element<ControlKind> for Reno {
                 self.slow_start_exit.is_early() || self.slow_start_change.is_some(),
             ),
             early_end: self.early_end(),
+            resumes: true,
             linux: Stated::Some(LinuxControl::new("reno", self, &kernel)),
             ..ControlFacts::linear(self.alpha, kept)
         }

@@ -3,7 +3,7 @@
 use super::segments::SegmentWindow;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event,
-    MarkReport, Needs,
+    MarkReport, Needs, Resumption,
 };
 use ackclock_spec::units::{Bytes, Time};
 use std::fmt::Debug;
@@ -90,6 +90,10 @@ impl<D: SegmentDecrease> CongestionControl for RenoLinux<D> {
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
+    }
+
+    fn resume(&mut self, step: Resumption) {
+        self.window.resume(step);
     }
 
     fn state(&self) -> ControlState {

@@ -1,6 +1,6 @@
 //! The congestion window of Linux: whole segments, in integers (`tcp_cong.c` of 6.18).
 
-use super::{Congestion, CongestionKind, ControlContext};
+use super::{Congestion, CongestionKind, ControlContext, Resumption};
 use ackclock_spec::units::Bytes;
 
 /// Smallest ssthresh, in segments.
@@ -123,6 +123,22 @@ impl SegmentWindow {
             }
             _ => self.cwnd.min(self.ssthresh),
         };
+    }
+
+    /// Takes a step of a resumption, in whole segments.
+    pub fn resume(&mut self, step: Resumption) {
+        let segments = |bytes: Bytes| (bytes.0 / self.mss).clamp(1, LARGEST);
+        match step {
+            Resumption::Window(cwnd) => self.cwnd = segments(cwnd),
+            Resumption::Retreat(cwnd) => {
+                self.cwnd = segments(cwnd);
+                self.ssthresh = self.cwnd.max(LEAST_SSTHRESH);
+                (self.counted, self.prior) = (0, None);
+            }
+            Resumption::Threshold(ssthresh) => {
+                self.ssthresh = segments(ssthresh).max(LEAST_SSTHRESH);
+            }
+        }
     }
 
     /// Returns the ssthresh that an idle time or an undo leaves: at least three quarters of cwnd

@@ -232,6 +232,7 @@ impl AckClock {
             let sent = SegmentSent {
                 bytes: Bytes(bytes),
                 in_flight: self.flight(),
+                next: 0,
                 limited: self.limited(),
             };
             self.event(&Event::Sent(sent));

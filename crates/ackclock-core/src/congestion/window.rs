@@ -1,6 +1,6 @@
 //! The congestion window of RFC 5681: cwnd and ssthresh, in fractional bytes.
 
-use super::{Congestion, CongestionKind, ControlContext};
+use super::{Congestion, CongestionKind, ControlContext, Resumption};
 use ackclock_spec::units::Bytes;
 
 /// cwnd and ssthresh of a loss-based control. cwnd is at least one segment.
@@ -136,6 +136,19 @@ impl Window {
     pub fn set(&mut self, kept: f64) {
         let ssthresh = self.set_threshold(kept);
         self.cwnd = ssthresh.clamp(self.mss, LARGEST.max(self.mss));
+    }
+
+    /// Takes a step of a resumption.
+    pub fn resume(&mut self, step: Resumption) {
+        match step {
+            Resumption::Window(cwnd) => {
+                self.cwnd = cwnd.as_f64().clamp(self.mss, LARGEST.max(self.mss));
+            }
+            Resumption::Retreat(cwnd) => self.set(cwnd.as_f64()),
+            Resumption::Threshold(ssthresh) => {
+                self.set_threshold(ssthresh.as_f64());
+            }
+        }
     }
 
     /// Reduces after a repeated timeout of the same segment: cwnd to the loss window, ssthresh kept

@@ -16,6 +16,7 @@ pub mod delivery_rate;
 mod pacing;
 pub mod parameters;
 pub mod receiver;
+pub mod resume;
 pub mod rtt;
 mod scoreboard;
 pub mod sender;

@@ -7,6 +7,7 @@
 //! The back-off of the timer ends only with a round-trip sample (Karn, RFC 6298 section 5).
 
 use super::parameters::{RttSampling, TcpParameters};
+use super::resume::Resuming;
 use super::scoreboard::Scoreboard;
 use super::{
     Acknowledgement, AcknowledgementKind, ControlRecord, RecoveryCounts, RttEstimator, SenderEvent,
@@ -354,6 +355,10 @@ impl Sender {
     pub fn take_calls(&mut self) -> Vec<u8> {
         let program = self.connection.control.foreign();
         program.map_or_else(Vec::new, |program| program.take_calls())
+    }
+    /// Returns the resumption of the connection, if it may be resumed.
+    pub fn resuming(&mut self) -> Option<&mut Resuming> {
+        self.connection.control.resuming()
     }
     /// True if [`Sender::fault`] may ever return something.
     pub fn may_fail(&self) -> bool {

@@ -687,6 +687,7 @@ mod tests {
         let first = SegmentSent {
             bytes: Bytes(MSS),
             in_flight: Bytes(MSS),
+            next: 0,
             limited: SendLimit::Application,
         };
         clock.event(&Event::Sent(first));

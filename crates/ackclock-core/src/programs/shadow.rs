@@ -303,6 +303,7 @@ impl Connection {
                 let sent = SegmentSent {
                     bytes: segment,
                     in_flight: segment,
+                    next: 0,
                     limited: SendLimit::Application,
                 };
                 if self.control.needs().sent {

@@ -75,6 +75,9 @@ pub struct WindowFacts {
     /// Rate at which the receiver's application reads, in bit/s, so that the window may close; none
     /// if it reads at once.
     pub read_bit_per_s: Stated<u64>,
+    /// True if it may begin with the window of an earlier connection. Absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub resumes: bool,
     /// Segments that an ACK acknowledges for each segment that it counts for the growth of the
     /// window; b of the throughput equations.
     pub segments_per_growth: f64,

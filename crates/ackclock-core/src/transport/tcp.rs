@@ -8,6 +8,7 @@ use crate::endpoint::parameters::{
     AfterTimeout, Arithmetic, ByteCounting, EcnFeedback, LossRecovery, Pacing, Preset,
     RecoveryWindow,
 };
+use crate::endpoint::resume::Resuming;
 use crate::endpoint::{Receiver, Sender, TcpParameters};
 use ackclock_spec::error::{Error, both};
 use ackclock_spec::parse;
@@ -143,6 +144,7 @@ impl Element<TransportKind> for Tcp {
                     Some(rate) => Stated::Some(rate.as_bit_per_s()),
                     None => Stated::None,
                 },
+                resumes: tcp.growth.resume.is_some(),
                 segments_per_growth: segments_per_growth(tcp),
                 linux_arithmetic: tcp.growth.arithmetic == Arithmetic::Linux,
                 whole_threshold: tcp.growth.ssthresh_in_whole_segments,
@@ -194,6 +196,13 @@ impl ReadParameters<TransportKind> for Tcp {
         };
         let ((control, preset), mut parameters): ((Selection<ControlKind>, _), _) =
             both(both(control, preset), parameters)?;
+        consistent(
+            parameters.growth.resume.is_none() || control.facts.resumes,
+            "resume",
+            &control.name,
+            &["control"],
+            "does not go with this control; choose reno, cubic or cuback, or remove it",
+        )?;
         if let Some(ecn) = control.facts.ecn.some() {
             follow_control(&mut parameters, *ecn, &says);
         }
@@ -231,7 +240,7 @@ impl Tcp {
         let streams = place.streams;
         let own = |part: &str| format!("{}/{part}", place.name);
         let connection = &parameters.connection;
-        let control = self.control.build(ControlContext {
+        let context = ControlContext {
             place: StreamScope {
                 streams,
                 name: &own("control"),
@@ -244,7 +253,11 @@ impl Tcp {
             selective_acks: parameters.recovery.algorithm.uses_sack(),
             counts_marks: parameters.ecn.enabled && parameters.ecn.feedback != EcnFeedback::Classic,
             keeps_calls: recording.calls,
-        });
+        };
+        let mut control = self.control.build(context);
+        if let Some(resume) = parameters.growth.resume {
+            control = Box::new(Resuming::new(control, resume, &context));
+        }
         let jitter = streams.stream(&own("jitter"));
         let mut sender = Sender::new(Arc::clone(parameters), control, jitter);
         if recording.states {
@@ -292,6 +305,12 @@ fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
         .map(|name| Err(Error::unknown_field(name, &fields)));
     let mistakes = reading.mistakes.into_iter().map(Err);
     let says = |field: &str| says.iter().any(|name| name == field);
+    if parameters.growth.resume.is_some() && !says("pacing") {
+        parameters.sending.pacing = match parameters.sending.pacing {
+            Pacing::Off => Pacing::Control, // a jump is paced whatever the preset
+            paces => paces,
+        };
+    }
     follow_recovery(&mut parameters, says);
     if preset.recovery.longest_ack_delay == preset.timer.rto_minimum && !says("longest_ack_delay") {
         parameters.recovery.longest_ack_delay = parameters.timer.rto_minimum; // as in Linux

@@ -590,6 +590,7 @@ impl Driver {
                 let sent = SegmentSent {
                     bytes: Bytes(mss),
                     in_flight: Bytes(in_flight),
+                    next: 0,
                     limited,
                 };
                 control.on_event(now, &Event::Sent(sent));

@@ -81,6 +81,9 @@ impl<T: Trace> Run<T> {
         }
         // A sender that has worked ahead has nothing due now; it only sets its next wake-up.
         if self.flows[flow].poll_timeout() <= self.clock.now {
+            if let Some(heirs) = &mut self.heirs {
+                heirs.before_opening(flow, self.clock.now, &mut self.flows);
+            }
             self.flows[flow].handle_timeout(self.clock.now);
             self.pump_sender(flow, self.clock.now);
             self.work();

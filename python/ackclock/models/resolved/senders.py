@@ -77,6 +77,7 @@ def transfer(flow: Flow, measured_s: tuple[float, float], runs: int) -> Transfer
         has_handshake=bool(stated["handshake"]),
         syn_timer_s=timer["initial_s"],
         initial_window_segments=initial_window,
+        resumes=window.get("resumes") is True,
         first_delayed_ack_s=delayed["timeout_s"] / 2
         if initial_window <= 1 and not at_once
         else 0.0,

@@ -1,11 +1,12 @@
 //! Parameters of the congestion window: where it begins, grows and is reduced.
 
+use super::ResumeParameters;
 use ackclock_spec::quantity::{OptionalWindow, Segments};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of the congestion window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrowthParameters {
     /// Initial congestion window.
@@ -28,6 +29,9 @@ pub struct GrowthParameters {
     pub idle_restart: IdleRestart,
     /// Arithmetic of Reno's and CUBIC's congestion window.
     pub arithmetic: Arithmetic,
+    /// Resumption with what an earlier connection has learnt of the path (RFC 9959); absent: none.
+    /// Reno, CUBIC and Cuback have it.
+    pub resume: Option<ResumeParameters>,
 }
 
 /// Acknowledged data that an ACK counts for the growth of the congestion window.

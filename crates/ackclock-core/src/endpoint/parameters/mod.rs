@@ -9,6 +9,7 @@ mod growth;
 mod presets;
 mod receiver;
 mod recovery;
+mod resume;
 mod sending;
 mod timer;
 
@@ -22,11 +23,12 @@ pub use recovery::{
     AfterTimeout, AvoidMultipleFastRetransmits, LossRecovery, PartialAck, RecoveryParameters,
     RecoveryWindow, RepeatedTimeout, SackEntry, SackPipe,
 };
+pub use resume::{ResumeFrom, ResumeParameters};
 pub use sending::{Pacing, SendingParameters};
 pub use timer::{RtoFloor, RttSampling, TimerParameters};
 
 /// The TCP parameters. A scenario writes the fields of all records into one table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub struct TcpParameters {
     /// The connection and its segments.

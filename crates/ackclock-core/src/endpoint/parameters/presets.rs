@@ -100,6 +100,7 @@ fn rfc() -> TcpParameters {
             ssthresh_in_whole_segments: false,
             idle_restart: IdleRestart::InitialWindow,
             arithmetic: Arithmetic::Exact,
+            resume: None,
         },
         recovery: RecoveryParameters {
             algorithm: LossRecovery::Sack, // RFC 6675

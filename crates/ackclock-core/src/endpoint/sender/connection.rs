@@ -225,7 +225,9 @@ impl Connection {
     /// window to it.
     pub fn begin_proportional(&mut self, base: u64) {
         let rule = self.parameters.recovery.recovery_window;
-        if rule != RecoveryWindow::Ssthresh && !self.control.needs().replaces_recovery {
+        let holds =
+            self.control.needs().replaces_recovery || self.control.get().holds_in_recovery();
+        if rule != RecoveryWindow::Ssthresh && !holds {
             self.episode.begin_reduction(base / self.mss);
         }
     }

@@ -1,6 +1,7 @@
 //! The sender's congestion control with cached values.
 
 use super::super::control_states::{ControlRecord, Recorder};
+use super::super::resume::Resuming;
 use crate::congestion::{Ack, Congestion, CongestionControl, Event, Foreign, Needs, Pace};
 use ackclock_spec::units::{Bytes, Time};
 
@@ -50,6 +51,10 @@ impl Control {
     /// Returns the control itself.
     pub fn get(&self) -> &dyn CongestionControl {
         self.control.as_ref()
+    }
+    /// Calls [`CongestionControl::resuming`].
+    pub fn resuming(&mut self) -> Option<&mut Resuming> {
+        self.control.resuming()
     }
     /// Calls [`CongestionControl::foreign`].
     pub fn foreign(&mut self) -> Option<&mut dyn Foreign> {

@@ -415,6 +415,7 @@ impl Connection {
         let sent = SegmentSent {
             bytes: Bytes(length),
             in_flight,
+            next: self.scoreboard.next(),
             limited,
         };
         self.control.on_event(now, &Event::Sent(sent));

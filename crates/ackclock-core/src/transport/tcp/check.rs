@@ -2,9 +2,9 @@
 
 use crate::congestion::LARGEST_WINDOW;
 use crate::endpoint::TcpParameters;
-use crate::endpoint::parameters::{AfterTimeout, LossRecovery, RecoveryWindow};
+use crate::endpoint::parameters::{AfterTimeout, LossRecovery, Pacing, RecoveryWindow, ResumeFrom};
 use crate::transport::check_sizes;
-use ackclock_spec::error::{Result, consistent, every, in_range};
+use ackclock_spec::error::{Error, Result, consistent, every, in_range};
 use ackclock_spec::units::Span;
 
 /// Shortest retransmission timeout: with a timeout of zero, virtual time would stand still.
@@ -48,8 +48,57 @@ pub(super) fn check(tcp: &TcpParameters) -> Result<()> {
             .into_iter()
             .chain(counts)
             .chain(timeouts)
+            .chain([check_resume(tcp)])
             .chain(check_pairs(tcp)),
     )
+}
+
+/// Refuses a resumption without saved parameters, or with those of two origins.
+fn check_resume(tcp: &TcpParameters) -> Result<()> {
+    let Some(resume) = tcp.growth.resume else {
+        return Ok(());
+    };
+    let given = resume.from == ResumeFrom::Scenario;
+    let saved = [
+        ("resume.cwnd", resume.cwnd.is_some(), "\"3.75 MB\""),
+        ("resume.rtt", resume.rtt.is_some(), "\"600 ms\""),
+    ];
+    let saved = saved.map(|(field, is_given, example)| match (given, is_given) {
+        (true, false) => Err(Error::missing(
+            field,
+            &format!("for example {example}, or set from = \"earlier_flow\""),
+        )),
+        (false, true) => consistent(
+            false,
+            field,
+            &resume.from,
+            &["resume.from"],
+            "is what an earlier instance saves; remove it, or set from = \"scenario\"",
+        ),
+        _ => Ok(()),
+    });
+    let values = [
+        in_range(
+            (0.5..=1.0).contains(&resume.beta),
+            "resume.beta",
+            &resume.beta,
+            "is not between 0.5 and 1; for example 0.5",
+        ),
+        in_range(
+            resume.rtt != Some(Span::ZERO),
+            "resume.rtt",
+            &resume.rtt,
+            "is too short; for example \"600 ms\"",
+        ),
+        consistent(
+            tcp.sending.pacing != Pacing::Off,
+            "pacing",
+            &tcp.sending.pacing,
+            &["resume"],
+            "does not go with resume, whose jump is paced; choose \"control\"",
+        ),
+    ];
+    every(saved.into_iter().chain(values))
 }
 
 /// Refuses values that are good in themselves and do not go together.
