@@ -14,7 +14,7 @@ from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 
 if TYPE_CHECKING:
-    from ackclock.controls.evaluation import Plan, Suite
+    from ackclock.evaluation import Plan, Suite
 
 # Seeds of each case by default: our choice, so that no verdict rests on one draw.
 _SEEDS = 5
@@ -59,7 +59,7 @@ def evaluate(
       ackclock evaluate cubic --only policer,rate-up
       ackclock evaluate quic:quinn/cubic
     """
-    from ackclock.controls import evaluation
+    from ackclock import evaluation
 
     suite = evaluation.load(named)
     cases = suite.chosen(only)
@@ -72,7 +72,7 @@ def evaluate(
         suite,
         cases,
         evaluation.Candidate.read(control),
-        (suite.path, *(suite.corners if full else ())),
+        suite.paths if full else suite.paths[:1],
         tuple(range(1, seeds + 1)),
         _command(control, named, only, seeds, full=full),
     )
@@ -97,7 +97,7 @@ def _command(control: str, named: str, only: str, seeds: int, *, full: bool) -> 
 
 def _run(plan: "Plan", folder: Path, as_json: bool) -> int:
     from ackclock.cli.progress import progress
-    from ackclock.controls import evaluation
+    from ackclock import evaluation
 
     with progress(f"evaluate {plan.candidate.kind}") as tell:
         verdicts, complete = evaluation.evaluate(plan, folder, tell)
@@ -113,7 +113,7 @@ def _run(plan: "Plan", folder: Path, as_json: bool) -> int:
 
 
 def _print(verdicts: dict[str, Any], folder: Path, as_json: bool) -> None:
-    from ackclock.controls.evaluation.page import answer, quotation, verdicts_table
+    from ackclock.evaluation.page import answer, quotation, verdicts_table
 
     if as_json:
         print_json({"page": str(folder / "index.html"), **verdicts})

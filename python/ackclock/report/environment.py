@@ -81,6 +81,10 @@ def plain_text(text: str) -> str:
     return re.sub(r"(?<=\d) %", "\u00a0%", text)
 
 
+# The look of a cell that begins with the sign of a verdict.
+_SIGNS = {"✓ ": "good", "✗ ": "bad", "! ": "doubt"}
+
+
 class Shown(NamedTuple):
     """A cell as a page shows it: its text, and the class that places it."""
 
@@ -106,6 +110,8 @@ def _column(texts: list[str], numeric: bool) -> list[Shown]:
 
 
 def _place(text: str) -> str:
+    if text[:2] in _SIGNS:
+        return _SIGNS[text[:2]]
     if len(text) > _LONG:
         return "text"
     return "whole" if "±" in text or "×" in text else ""

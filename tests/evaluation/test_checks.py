@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ackclock.controls.evaluation.checks import KINDS
+from ackclock.evaluation.checks import KINDS
 from tests.controls.evaluation.made_up import finding_of, trace
 from tests.refusals import refused
 

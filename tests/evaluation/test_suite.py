@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ackclock.controls.evaluation import Candidate, load, names
-from ackclock.controls.evaluation.setup import Cell
-from ackclock.controls.evaluation.suite import Origin
+from ackclock.evaluation import Candidate, load, names
+from ackclock.evaluation.setup import Cell
+from ackclock.evaluation.suite import Origin
 from tests.refusals import refused
 
 SMALL = """

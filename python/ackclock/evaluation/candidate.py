@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ackclock import engine, units
-from ackclock.controls.evaluation.suite import Dialect, TestPath
-from ackclock.controls.evaluation.trace import PathValues, Trace, of_rows, of_samples
+from ackclock.evaluation.suite import Dialect
+from ackclock.evaluation.trace import PathValues, Trace, of_rows, of_samples
 from ackclock.elements import facts
 from ackclock.elements.registry import registry
 from ackclock.errors import InputError
@@ -104,29 +104,29 @@ class Candidate:
         """Its parameters."""
         return {name: value for name, value in self.tree.items() if name != "kind"}
 
-    def flow(self, path: TestPath) -> dict[str, Any]:
-        """Returns what a flow over a path has of it."""
-        if self.is_quic:
-            return {"transport": self.transport}
-        of_path = {
-            "segmentation_offload": path.segmentation_offload,
-            "mss": f"{path.segment_bytes} bytes",
-            "header": f"{path.header_bytes} bytes",
-        }
-        return {"transport": {**self.transport, **of_path}, "control_states": True}
+    def flow(self, flow: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns a flow of a suite with its transport.
 
-    def payload_share(self, path: TestPath) -> float:
-        """Returns the share of a path's rate that payload can have."""
+        Options of TCP, and records of a control's states, are not for an implementation of QUIC.
+        """
         if not self.is_quic:
-            return path.payload_share
+            return {**flow, "transport": {**self.transport, **options}}
+        others = {name: value for name, value in flow.items() if name != "control_states"}
+        return {**others, "transport": self.transport}
+
+    @property
+    def payload_share(self) -> float | None:
+        """Share of a path's rate that payload can have; None for what the suite says of TCP."""
+        if not self.is_quic:
+            return None
         header = units.data_bytes(self.tree["header"])
         return (_DATAGRAM - _OVERHEAD) / (_DATAGRAM + header)
 
-    def records(self, path: TestPath) -> dict[str, Any]:
+    def records(self, round_trip_s: float) -> dict[str, Any]:
         """Returns what its scenario says of records: an implementation is sampled."""
         if not self.is_quic:
             return {}
-        interval_ns = max(round(path.round_trip_s * 1e9 / _SAMPLES), _LEAST_INTERVAL_NS)
+        interval_ns = max(round(round_trip_s * 1e9 / _SAMPLES), _LEAST_INTERVAL_NS)
         return {"sample_interval": f"{interval_ns} ns"}
 
     def trace(self, result: Result, dialect: Dialect, values: PathValues) -> Trace:

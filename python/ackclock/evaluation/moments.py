@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ackclock import units
-from ackclock.controls.evaluation.fields import Fields
-from ackclock.controls.evaluation.trace import Trace, Visit
+from ackclock.evaluation.fields import Fields
+from ackclock.evaluation.trace import Trace, Visit
 from ackclock.errors import InputError
 
 #: Rows of a trace: from the first to before the second.

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ackclock.controls.evaluation.checks import KINDS, Finding
-from ackclock.controls.evaluation.fields import Fields
-from ackclock.controls.evaluation.trace import PathValues, Trace
+from ackclock.evaluation.checks import KINDS, Finding
+from ackclock.evaluation.fields import Fields
+from ackclock.evaluation.trace import PathValues, Trace
 
 PATH = PathValues(((0.0, 10e6), (0.5, 5e6)), 0.04, 1000, {"start": 0.0, "end": 1.0, "losses": 0.3})
 

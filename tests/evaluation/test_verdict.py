@@ -2,11 +2,11 @@
 
 import pytest
 
-from ackclock.controls.evaluation import Verdict, judge
-from ackclock.controls.evaluation.checks import Finding
-from ackclock.controls.evaluation.moments import Duration
-from ackclock.controls.evaluation.suite import Assertion, Dialect, Origin, Setup
-from ackclock.controls.evaluation.verdict import together
+from ackclock.evaluation import Verdict, judge
+from ackclock.evaluation.checks import Finding
+from ackclock.evaluation.moments import Duration
+from ackclock.evaluation.suite import Assertion, Dialect, Origin, Setup
+from ackclock.evaluation.verdict import together
 from tests.controls.evaluation.made_up import trace
 
 BBR3 = Dialect("bbr3", "BBR", {})

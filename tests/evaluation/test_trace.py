@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ackclock.controls.evaluation import PathValues
-from ackclock.controls.evaluation.trace import DERIVED, VARIABLES, of_rows, of_samples
+from ackclock.evaluation import PathValues
+from ackclock.evaluation.trace import DERIVED, VARIABLES, of_rows, of_samples
 
 PATH = PathValues(((0.0, 10e6),), 0.04, 1000, {"start": 0.0, "end": 1.0})
 NAN = float("nan")

@@ -9,8 +9,8 @@ import pytest
 from click.testing import Result as Outcome
 
 from ackclock import __version__
-from ackclock.controls.evaluation import Candidate, Plan, load, runner
-from ackclock.controls.evaluation.page import page
+from ackclock.evaluation import Candidate, Plan, load, runner
+from ackclock.evaluation.page import page
 from ackclock.report.section import Live
 from tests.test_report import Checker
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ackclock.controls.evaluation.checks import Finding
-from ackclock.controls.evaluation.suite import ANY, Assertion, Dialect, Origin, Setup
-from ackclock.controls.evaluation.trace import DERIVED, PATH_VALUES, Trace
+from ackclock.evaluation.checks import Finding
+from ackclock.evaluation.suite import ANY, Assertion, Dialect, Origin, Setup
+from ackclock.evaluation.trace import DERIVED, PATH_VALUES, Trace
 
 
 class Verdict(StrEnum):
@@ -16,6 +16,10 @@ class Verdict(StrEnum):
     """What the source states holds."""
     FAIL = "fail"
     """Something that the source states does not hold."""
+    CONCERN = "concern"
+    """A criterion of ours is missed, by no more than its bound of a failure."""
+    KNOWN = "known"
+    """A criterion of ours is missed, as is known of the control by its design."""
     SILENT = "draft does not say"
     """Nothing stated fails, and what is ours fails or is all that could be checked."""
     NOT = "does not apply"
@@ -117,7 +121,7 @@ def _lacking(setup: Setup, dialect: Dialect, trace: Trace) -> str:
 
 def together(verdicts: Sequence[Verdict]) -> Verdict:
     """Returns the verdict on several runs: the worst; what does not apply counts last."""
-    for worst in (Verdict.FAIL, Verdict.SILENT, Verdict.PASS):
+    for worst in (Verdict.FAIL, Verdict.CONCERN, Verdict.KNOWN, Verdict.SILENT, Verdict.PASS):
         if worst in verdicts:
             return worst
     return Verdict.NOT

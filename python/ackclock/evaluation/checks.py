@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ackclock.controls.evaluation.amounts import Amount, unit_of, variable, written
-from ackclock.controls.evaluation.fields import Fields
-from ackclock.controls.evaluation.moments import Duration, Moment, Span, Visits
-from ackclock.controls.evaluation.trace import Trace, Visit
+from ackclock.evaluation.amounts import Amount, unit_of, variable, written
+from ackclock.evaluation.fields import Fields
+from ackclock.evaluation.moments import Duration, Moment, Span, Visits
+from ackclock.evaluation.trace import Trace, Visit
 
 
 @dataclass(frozen=True)

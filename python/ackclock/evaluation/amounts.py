@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import units
-from ackclock.controls.evaluation.fields import Fields
-from ackclock.controls.evaluation.moments import Moment
-from ackclock.controls.evaluation.trace import DERIVED, PATH_VALUES, VARIABLES, Trace
+from ackclock.evaluation.fields import Fields
+from ackclock.evaluation.moments import Moment
+from ackclock.evaluation.trace import DERIVED, PATH_VALUES, VARIABLES, Trace
 from ackclock.errors import InputError
 
 

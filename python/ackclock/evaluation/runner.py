@@ -8,54 +8,44 @@ reproductions have: an interrupted command, given again, continues, and a change
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ackclock import engine
-from ackclock.controls.evaluation.candidate import Candidate
-from ackclock.controls.evaluation.setup import Cell
-from ackclock.controls.evaluation.suite import Case, Dialect, Setup, Suite, TestPath
-from ackclock.controls.evaluation.trace import Trace
-from ackclock.controls.evaluation.verdict import (
-    Judged,
-    RunVerdict,
-    Verdict,
-    applying,
-    judge,
-    together,
-)
+from ackclock.evaluation import followed, measured
+from ackclock.evaluation.candidate import Candidate
+from ackclock.evaluation.cell import Cell
+from ackclock.evaluation.measured import Cells
+from ackclock.evaluation.suite import Case, Dialect, Setup, Suite, TestPath
+from ackclock.evaluation.verdict import Verdict, applying, together
+from ackclock.plot.throughput import throughput
 from ackclock.report.live import live
 from ackclock.report.section import Live
 from ackclock.result.folder import Contents, staged, write_whole
 from ackclock.result.manifest import Entry, described, entries, read_sealed, write_sealed
-from ackclock.result.result import Result
 from ackclock.run import address
 from ackclock.run.simulation import simulate
-from ackclock.scenario import Scenario
 from ackclock.table import compact_json, json_text
 
 Record = dict[str, Any]
 
 #: Version of the form of `evaluation.json`.
-SCHEMA = 1
+SCHEMA = 2
 
 EVALUATION = Contents(
     "evaluation",
     "evaluation.json",
     re.compile(
-        r"evaluation\.json|index\.html|cases(/[a-z0-9.-]+(/(record\.json|run-[0-9]+\.json))?)?"
+        r"evaluation\.json|index\.html|cells\.csv"
+        r"|cases(/[a-z0-9.-]+(/(record\.json|run-[0-9]+\.json))?)?"
     ),
 )
 
-#: A run with more packets is left out: a trace has a row for each ACK.
+#: A run with more packets is left out.
 MOST_PACKETS = 5e6
-
-# Shown before and after what decides: at least so many seconds, or round trips if that is more.
-_MARGIN_S, _MARGIN_ROUND_TRIPS = 0.5, 12.0
-# More events hide one another in a figure.
-_MOST_MARKS = 4
 
 
 @dataclass(frozen=True)
@@ -67,7 +57,8 @@ class Plan:
         cases: Cases of it.
         candidate: The control.
         paths: Paths, the suite's own first.
-        seeds: Seeds of the runs of each case.
+        seeds: Seeds of the runs of each case: all from the first on.
+        is_full: True for the wide grids of cases.
         command: The command that evaluates so.
     """
 
@@ -76,6 +67,7 @@ class Plan:
     candidate: Candidate
     paths: tuple[TestPath, ...]
     seeds: tuple[int, ...]
+    is_full: bool = False
     command: str = ""
 
     @property
@@ -84,16 +76,29 @@ class Plan:
         kind = self.candidate.kind
         return self.suite.dialects.get(kind, Dialect(kind, kind, {}))
 
+    @cached_property
+    def references(self) -> dict[str, Candidate]:
+        """The reference controls of the suite, by name."""
+        return {
+            name: Candidate.of_tcp(control) for name, control in self.suite.references.items()
+        }
+
     def parts(self) -> Iterator[tuple[Case, TestPath]]:
         """Returns each case with each path that it can be run on.
 
-        A case with its own rate or round trip is run on no path that differs by these.
+        A case that sets itself what a path sets is not run on that path.
         """
+        first = self.paths[0]
         for case in self.cases:
-            is_fixed = all(setup.is_fixed for setup in case.setups)
             for path in self.paths:
-                if not is_fixed or path.is_as_far_and_fast_as(self.paths[0]):
+                if path is first or any(setup.is_on(path, first) for setup in case.setups):
                     yield case, path
+
+    def cells(self, case: Case, setup: Setup, path: TestPath) -> Cells:
+        """Returns the cells of a run whose criteria are about metrics."""
+        first = Cell(case.id, setup, path, self.candidate, self.seeds[0], len(self.seeds))
+        every = measured.grid_cells(first, wide=self.is_full)
+        return Cells(tuple(every), self.references)
 
 
 def continues(plan: Plan, folder: Path) -> bool:
@@ -115,20 +120,34 @@ def evaluate(
     if not (folder / EVALUATION.mark).exists():
         write_sealed(folder / EVALUATION.mark, {})
     parts, records, complete = list(plan.parts()), [], True
+    work = [_work(plan, case, path) for case, path in parts]
     for number, (case, path) in enumerate(parts):
-        if progress is not None:
-            progress(number / len(parts), case.id)
+
+        def tell(share: float, number: int = number, name: str = case.id) -> None:
+            if progress is not None:
+                done = sum(work[:number]) + share * work[number]
+                progress(done / max(sum(work), 1), name)
+
+        tell(0.0)
         try:
-            records.append(_record(plan, case, path, folder))
+            records.append(_record(plan, case, path, folder, tell))
         except KeyboardInterrupt:
             complete = False
             break
     evaluation = _evaluation(plan, records, complete=complete)
     write_sealed(folder / EVALUATION.mark, evaluation)
-    from ackclock.controls.evaluation.page import page
+    from ackclock.evaluation.page import page
 
     write_whole(folder / "index.html", page(evaluation, _figures(folder, records)))
     return evaluation, complete
+
+
+def _work(plan: Plan, case: Case, path: TestPath) -> float:
+    """Returns about how much work a case is, in simulations."""
+    return sum(
+        plan.cells(case, setup, path).runs if setup.criteria else len(plan.seeds)
+        for setup in case.setups
+    )
 
 
 def _figures(folder: Path, records: Sequence[Record]) -> dict[str, list[Live]]:
@@ -148,27 +167,28 @@ def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
     counts = {verdict.value: 0 for verdict in Verdict}
     for record in first:
         counts[record["verdict"]] += 1
+    heads = ("name", "title", "source", "revision", "date", "url", "noun", "notes", "demands")
     made: Record = {
         "schema": SCHEMA,
         "partial": not complete,
-        "suite": {
-            name: getattr(suite, name)
-            for name in ("name", "title", "source", "revision", "date", "url", "notes", "digest")
-        },
+        "suite": {name: getattr(suite, name) for name in (*heads, "digest")},
         "control": {
             "kind": candidate.kind,
             "label": candidate.label,
             "reference": candidate.reference,
             "parameters": candidate.parameters,
         },
+        "references": {name: reference.label for name, reference in plan.references.items()},
         "command": plan.command,
         "version": engine.version(),
         "build": address.package(),
         "evaluated": max((record["evaluated"] for record in records), default=""),
+        "full": plan.is_full,
         "seeds": list(plan.seeds),
-        "paths": [{"name": path.name, "is": str(path)} for path in plan.paths],
+        "paths": [{"name": path.name, "is": _written(path)} for path in plan.paths],
         "counts": counts,
-        "failed": sorted({record["id"] for record in records if record["verdict"] == Verdict.FAIL}),
+        "failed": _with_verdict(records, Verdict.FAIL),
+        "concerns": _with_verdict(records, Verdict.CONCERN),
         "cases": records,
     }
     # As it will be read.
@@ -176,7 +196,20 @@ def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
     return read
 
 
-def _record(plan: Plan, case: Case, path: TestPath, folder: Path) -> Record:
+def _with_verdict(records: Sequence[Record], verdict: Verdict) -> list[str]:
+    return list(dict.fromkeys(record["id"] for record in records if record["verdict"] == verdict))
+
+
+def _written(path: TestPath) -> str:
+    return ", ".join(
+        f"{field.rpartition('.')[2].replace('_', ' ')} {value}"
+        for field, value in path.changes.items()
+    )
+
+
+def _record(
+    plan: Plan, case: Case, path: TestPath, folder: Path, tell: Callable[[float], None]
+) -> Record:
     """Returns the record of a case on a path, from the folder if nothing has changed."""
     made_of = address.of_content(
         {
@@ -185,6 +218,7 @@ def _record(plan: Plan, case: Case, path: TestPath, folder: Path) -> Record:
             "path": path.name,
             "transport": plan.candidate.transport,
             "seeds": list(plan.seeds),
+            "full": plan.is_full,
             "package": address.package(),
         }
     )
@@ -197,7 +231,7 @@ def _record(plan: Plan, case: Case, path: TestPath, folder: Path) -> Record:
         return kept
     place.parent.mkdir(exist_ok=True)
     with staged(place) as staging:
-        record = _made(plan, case, path, staging, name)
+        record = _made(plan, case, path, (staging, name), tell)
         figures = [staging / Path(run["figure"]).name for run in record["runs"] if run["figure"]]
         written = {figure.name: Entry.describe(figure, 0) for figure in figures}
         record |= {"address": made_of, "figures": described(written)}
@@ -206,11 +240,23 @@ def _record(plan: Plan, case: Case, path: TestPath, folder: Path) -> Record:
     return read
 
 
-def _made(plan: Plan, case: Case, path: TestPath, staging: Path, name: str) -> Record:
-    runs = [
-        _run(plan, case, setup, path, (staging, name, number))
-        for number, setup in enumerate(case.setups)
-    ]
+def _made(
+    plan: Plan,
+    case: Case,
+    path: TestPath,
+    place: tuple[Path, str],
+    tell: Callable[[float], None],
+) -> Record:
+    first = plan.paths[0]
+    setups = [setup for setup in case.setups if path is first or setup.is_on(path, first)]
+    runs = []
+    for number, setup in enumerate(setups):
+
+        def tell_part(share: float, number: int = number) -> None:
+            tell((number + share) / len(setups))
+
+        run = _measured if setup.criteria else _followed
+        runs.append(run(plan, case, setup, path, (*place, number), tell_part))
     verdict = together([Verdict(run["verdict"]) for run in runs])
     deciding = [run for run in runs if run["verdict"] == verdict]
     return {
@@ -221,43 +267,108 @@ def _made(plan: Plan, case: Case, path: TestPath, staging: Path, name: str) -> R
         "stated": case.stated,
         "ours": case.ours,
         "defect": case.defect,
-        "path": {"name": path.name, "is": runs[0]["path"]},
+        "path": {"name": path.name, "is": _written(path)},
         "verdict": verdict.value,
-        "reason": deciding[0]["reason"],
+        "reason": deciding[0]["reason"] if deciding else f"not evaluated: {case.lacks}",
         "evaluated": datetime.now(UTC).date().isoformat(),
         "runs": runs,
     }
 
 
-def _run(
-    plan: Plan, case: Case, setup: Setup, path: TestPath, place: tuple[Path, str, int]
+def _blank(setup: Setup) -> Record:
+    return {"name": setup.name, "checks": [], "criteria": [], "figure": ""}
+
+
+def _left_out(setup: Setup, why: str) -> Record:
+    """Returns the record of a run that does not apply."""
+    return _blank(setup) | {
+        "verdict": Verdict.NOT.value,
+        "reason": why,
+        "seeds": [],
+        "figure_seed": None,
+        "scenario": None,
+    }
+
+
+def _measured(
+    plan: Plan,
+    case: Case,
+    setup: Setup,
+    path: TestPath,
+    place: tuple[Path, str, int],
+    tell: Callable[[float], None],
 ) -> Record:
-    """Returns the record of a run of a case: all its seeds."""
-    own = setup.on(path)
+    """Returns the record of a run whose criteria are about metrics."""
+    every = plan.cells(case, setup, path)
+    small = tuple(cell for cell in every.cells if not _too_large(case, cell))
+    if not small:
+        return _left_out(setup, _too_large(case, every.cells[0]))
+    cells = replace(every, cells=small)
+    done = 0
+
+    def count(runs: int) -> None:
+        nonlocal done
+        done += runs
+        tell(done / cells.runs)
+
+    verdict, reason, criteria = measured.judged(cells, cells.measure(count))
+    worst = cells.cells[_worst(criteria)]
+    shown = replace(worst, replicates=1).scenario().replace({"sample_interval": "100 ms"})
+    drawn = live(throughput(simulate(shown, threads=1)), "time-throughput")
+    return _blank(setup) | {
+        "verdict": verdict.value,
+        "reason": reason,
+        "criteria": criteria,
+        "left_out": len(every.cells) - len(small),
+        "seeds": [],
+        "figure": _kept(drawn, place),
+        "figure_seed": worst.seed,
+        "scenario": worst.scenario().tree,
+    }
+
+
+def _worst(criteria: Sequence[Record]) -> int:
+    """Returns the cell that decides the verdict of a run."""
+    worst = min(criteria, key=lambda record: measured.order(record["grade"]))
+    return int(worst["worst"])
+
+
+def _followed(
+    plan: Plan,
+    case: Case,
+    setup: Setup,
+    path: TestPath,
+    place: tuple[Path, str, int],
+    tell: Callable[[float], None],
+) -> Record:
+    """Returns the record of a run whose control is followed: all its seeds."""
     cells = [
-        Cell(case.id, setup, own, plan.candidate, seed, plan.suite.least_round_trips)
+        Cell(
+            case.id,
+            setup,
+            path,
+            plan.candidate,
+            seed,
+            least_round_trips=plan.suite.least_round_trips,
+        )
         for seed in plan.seeds
     ]
-    made: Record = {"name": setup.name, "path": str(own), "checks": [], "figure": ""}
-    why = _left_out(case, cells[0])
+    why = _too_large(case, cells[0])
     if why:
-        return made | {"verdict": Verdict.NOT.value, "reason": why, "seeds": [], "scenario": None}
+        return _left_out(setup, why)
     if not applying(setup, plan.dialect):
         cells = cells[:1]  # Enough to see what the control reports.
-    ran = [_ran(cell, plan.dialect) for cell in cells]
+    ran = []
+    for number, cell in enumerate(cells):
+        tell(number / len(cells))
+        ran.append(followed.follow(cell, plan.dialect))
     verdict = together([run.verdict.verdict for run in ran])
     deciding = [run for run in ran if run.verdict.verdict is verdict]
-    staging, name, number = place
     shown = deciding[0]
-    figure = f"run-{number}.json"
-    drawn = _drawn(shown, plan.dialect)
-    if drawn:
-        text = compact_json([drawing._asdict() for drawing in drawn])
-        (staging / figure).write_text(text, encoding="utf-8")
-    return made | {
+    return _blank(setup) | {
         "verdict": verdict.value,
         "reason": _counted(shown.verdict.reason, len(deciding), len(ran)),
-        "checks": _checks(ran),
+        "checks": followed.checks(ran),
         "seeds": [
             {
                 "seed": run.cell.seed,
@@ -266,15 +377,26 @@ def _run(
             }
             for run in ran
         ],
-        "figure": f"cases/{name}/{figure}" if drawn else "",
+        "figure": _kept(followed.drawn(shown, plan.dialect), place),
         "figure_seed": shown.cell.seed,
         "scenario": shown.scenario.tree,
     }
 
 
-def _left_out(case: Case, cell: Cell) -> str:
+def _kept(drawn: Sequence[Live], place: tuple[Path, str, int]) -> str:
+    """Writes the figures of a run; returns their file within the folder, empty if there are none."""
+    if not drawn:
+        return ""
+    staging, name, number = place
+    figure = f"run-{number}.json"
+    text = compact_json([drawing._asdict() for drawing in drawn])
+    (staging / figure).write_text(text, encoding="utf-8")
+    return f"cases/{name}/{figure}"
+
+
+def _too_large(case: Case, cell: Cell) -> str:
     """Returns why a run does not apply to a path; empty if it does."""
-    packets = cell.path.bdp_packets
+    packets = cell.bdp_packets
     if packets < case.least_bdp_packets:
         return (
             f"the path holds {packets:.3g} packets, and the case needs "
@@ -290,89 +412,3 @@ def _left_out(case: Case, cell: Cell) -> str:
 
 def _counted(reason: str, count: int, total: int) -> str:
     return f"{reason} ({count} of {total} seed{'s' if total > 1 else ''})"
-
-
-@dataclass(frozen=True)
-class _Ran:
-    """A run that was made: its cell, times of events, result, trace and verdict."""
-
-    cell: Cell
-    times: Mapping[str, float]
-    scenario: Scenario
-    result: Result
-    trace: Trace
-    verdict: RunVerdict
-
-
-def _ran(cell: Cell, dialect: Dialect) -> _Ran:
-    """Runs a cell as often as its events need: each run finds the time of the next event."""
-    round_trip_s = cell.path.round_trip_s
-    times = {
-        event.name: event.moment.plus.in_s(round_trip_s)
-        for event in cell.setup.events
-        if event.moment.kind == "time"
-    }
-    ran = _simulated(cell, dialect, times)
-    for event in cell.setup.events:
-        if event.name in times:
-            continue
-        times_s = event.moment.times_s(ran.trace)
-        at_s = times_s[0] if times_s else event.otherwise.in_s(round_trip_s)
-        if 0 < at_s < cell.duration_s:
-            times = {**times, event.name: round(at_s * 1e9) / 1e9}
-            ran = _simulated(cell, dialect, times)
-    return ran
-
-
-def _simulated(cell: Cell, dialect: Dialect, times: Mapping[str, float]) -> _Ran:
-    scenario = cell.scenario(times)
-    result = simulate(scenario, threads=1)
-    trace = cell.candidate.trace(result, dialect, cell.values(times))
-    return _Ran(cell, times, scenario, result, trace, judge(cell.setup, dialect, trace))
-
-
-def _checks(ran: Sequence[_Ran]) -> list[Record]:
-    """Returns each check with its worst finding over seeds, and for how many it holds."""
-    checks: list[Record] = []
-    for number, first in enumerate(ran[0].verdict.judged):
-        all_ = [(run.cell.seed, run.verdict.judged[number]) for run in ran]
-        seed, worst = min(all_, key=lambda pair: _order(pair[1]))
-        assertion, finding = first.assertion, worst.finding
-        checks.append(
-            {
-                "says": assertion.says,
-                "origin": assertion.origin.value,
-                "number": "ours" if assertion.is_number_ours else "stated",
-                "kind": assertion.kind,
-                "holds": finding.holds,
-                "held": sum(judged.finding.holds is True for _, judged in all_),
-                "of": len(all_),
-                "found": finding.words,
-                "value": finding.value,
-                "unit": finding.unit,
-                "at_s": finding.at_s,
-                "seed": seed,
-            }
-        )
-    return checks
-
-
-def _order(judged: Judged) -> int:
-    return {False: 0, None: 1, True: 2}[judged.finding.holds]
-
-
-def _drawn(ran: _Ran, dialect: Dialect) -> list[Live]:
-    """Returns the figures of a run, around what decides; none if nothing was sent."""
-    if not ran.trace.time_s.size:
-        return []
-    decides = [*ran.times.values(), *(judged.finding.at_s for judged in ran.verdict.judged)]
-    decides = [at_s for at_s in decides if at_s == at_s and at_s <= ran.cell.duration_s]
-    first, last = float(ran.trace.time_s[0]), ran.cell.duration_s
-    margin = max(_MARGIN_S, _MARGIN_ROUND_TRIPS * ran.cell.path.round_trip_s)
-    low = max(min(decides, default=first) - margin, 0.0)
-    high = min(max(decides, default=last) + 2 * margin, last)
-    marks = [(at_s, name) for name, at_s in ran.times.items()]
-    if len(marks) > _MOST_MARKS:
-        marks = []
-    spec = ran.cell.candidate.drawn(ran.result, dialect, (low, high), marks)
-    return live(spec, "time-states")

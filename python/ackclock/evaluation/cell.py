@@ -1,0 +1,166 @@
+"""One run of a suite as a scenario: a run of a case on a path, with a control in the place of X."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ackclock import engine, units
+from ackclock.elements import facts
+from ackclock.evaluation.candidate import Candidate
+from ackclock.evaluation.suite import CANDIDATE, Setup, TestPath
+from ackclock.evaluation.trace import PathValues
+from ackclock.scenario import Scenario
+
+_NS = 1e9
+_PACKET_BYTES = 1500
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a case on a path.
+
+    A scenario of a suite has the values `rate` and `round_trip`, and its bottleneck first. For
+    checks on a trace it has one flow, a link with steps, and the values `start`, which is drawn,
+    `full_segment`, and `payload_share`, the share of the rate that payload can have.
+
+    Attributes:
+        case: Name of the case, for titles.
+        setup: The run.
+        path: The path.
+        candidate: The control in the place of X.
+        seed: The seed.
+        replicates: Number of replicates.
+        least_round_trips: Least length of the run in round trips.
+        assignments: Values of the grid's fields.
+    """
+
+    case: str
+    setup: Setup
+    path: TestPath
+    candidate: Candidate
+    seed: int
+    replicates: int = 1
+    least_round_trips: float = 0.0
+    assignments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """Title of its scenario."""
+        return ", ".join(filter(None, (self.case, self.setup.name)))
+
+    @cached_property
+    def _tree(self) -> dict[str, Any]:
+        """The scenario without events, and with the length that is written."""
+        own = {*self.setup.changes, *self.setup.grid, *self.setup.wide_grid}
+        of_path = {name: value for name, value in self.path.changes.items() if name not in own}
+        tree = engine.replace(dict(self.setup.scenario), {**of_path, **self.assignments})
+        events = {
+            event.name: event.moment.plus.written
+            if event.moment.kind == "time"
+            else f"{1000 + number} s"
+            for number, event in enumerate(self.setup.events)
+        }
+        values = {**tree.get("values", {}), **events}
+        share = self.candidate.payload_share
+        if share is not None and "payload_share" in values:
+            values["payload_share"] = share
+        if "start" in values:
+            values["start"] = _time(self._start_s(values))
+        return {
+            **tree,
+            "name": self.title,
+            "seed": self.seed,
+            "replicates": self.replicates,
+            "values": values,
+            "flows": [self._flow(dict(flow)) for flow in tree["flows"]],
+        }
+
+    def _flow(self, flow: dict[str, Any]) -> dict[str, Any]:
+        transport = flow.get("transport")
+        if transport == CANDIDATE:
+            return self.candidate.flow(flow, {})
+        if isinstance(transport, dict) and transport.get("kind") == CANDIDATE:
+            options = {name: value for name, value in transport.items() if name != "kind"}
+            return self.candidate.flow(flow, options)
+        return flow
+
+    def _start_s(self, values: Mapping[str, Any]) -> float:
+        """Returns the start of a flow whose control is followed, drawn from one round trip."""
+        longest = units.seconds(values["round_trip"])
+        drawn = np.random.default_rng(self.seed).uniform(0, longest)
+        return round(float(drawn) * _NS) / _NS
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """Values of the scenario in base units."""
+        return values_of(Scenario(self._tree))
+
+    @cached_property
+    def duration_s(self) -> float:
+        """Length of the run in seconds."""
+        scenario = Scenario(self._tree)
+        derived = {entry["field"]: entry["value"] for entry in scenario.derived()}
+        written = units.seconds(derived.get("duration", self._tree["duration"]))
+        return max(written, self.least_round_trips * self.values.get("round_trip", 0.0))
+
+    @property
+    def bdp_packets(self) -> float:
+        """Bandwidth-delay product in full packets; infinite if the scenario does not say."""
+        values = self.values
+        if "rate" not in values or "round_trip" not in values:
+            return float("inf")
+        return values["rate"] * values["round_trip"] / 8 / _PACKET_BYTES
+
+    @cached_property
+    def packets(self) -> float:
+        """About as many packets as the run has at most."""
+        hops = self.scenario().resolve().tree["hops"]
+        highest = [facts.link(hop)[1]["highest_bit_per_s"] for hop in hops[:1]]
+        return self.duration_s * (highest[0] or 0.0) / 8 / _PACKET_BYTES
+
+    def scenario(self, times: Mapping[str, float] | None = None) -> Scenario:
+        """Returns the scenario with the events that have a time, in seconds.
+
+        The other events come at its end, one after the other, so that runs are the same before.
+        """
+        end = _time(self.duration_s)
+        at = {
+            event.name: _time(self.duration_s + number)
+            for number, event in enumerate(self.setup.events)
+            if event.moment.kind != "time"
+        }
+        at |= {name: _time(at_s) for name, at_s in (times or {}).items()}
+        tree = {**self._tree, "duration": end, "values": {**self._tree["values"], **at}}
+        if self.setup.assertions:
+            tree |= self.candidate.records(self.values["round_trip"])
+        return Scenario(tree)
+
+    def path_values(self, scenario: Scenario, times: Mapping[str, float]) -> PathValues:
+        """Returns the path as checks on a trace know it, with the events at these times."""
+        stated = facts.link(scenario.resolve().tree["hops"][0])[1]
+        most = units.bit_per_s(self.setup.carries) if self.setup.carries else float("inf")
+        share, values = self.values["payload_share"], self.values
+        steps = [(step["from_s"], min(step["bit_per_s"], most) * share) for step in stated["steps"]]
+        return PathValues(
+            tuple(steps),
+            values["round_trip"],
+            round(values["full_segment"]),
+            {**times, "start": values["start"], "end": self.duration_s},
+        )
+
+
+def values_of(scenario: Scenario) -> dict[str, float]:
+    """Returns the values of a scenario in base units, by name."""
+    derived = {entry["field"]: entry["value"] for entry in scenario.derived()}
+    values = {}
+    for name, written in scenario.tree.get("values", {}).items():
+        is_ = derived.get(f"values.{name}", written)
+        values[name] = units.parse(is_).amount if isinstance(is_, str) else float(is_)
+    return values
+
+
+def _time(seconds: float) -> str:
+    return f"{round(seconds * _NS)} ns"

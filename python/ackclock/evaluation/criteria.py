@@ -1,0 +1,306 @@
+"""Criteria on metrics of a run, perhaps beside the same run of a reference control.
+
+A criterion is a bound on a metric. Its verdict comes from the interval of the difference between
+metric and bound over replicates, which is paired: a reference has the same seeds.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock import units
+from ackclock.errors import InputError
+from ackclock.evaluation.fields import Fields
+from ackclock.metrics import METRICS, WITH_PARAMETERS, Metric, metric
+
+Array = NDArray[np.float64]
+
+#: A bound is missed by far from this factor on: our choice (specification of evaluations).
+FAR = 2.0
+
+#: Resamples of a bootstrap interval, its confidence, and its seed. Ours.
+RESAMPLES, CONFIDENCE, SEED = 2000, 0.95, 1
+
+#: Level at which all cells of a case together are called a failure (Holm 1979). Ours.
+LEVEL = 0.05
+
+
+class Grade(StrEnum):
+    """The grade of a criterion in one cell."""
+
+    HOLDS = "holds"
+    """The interval lies within the bound."""
+    UNSURE = "unsure"
+    """The interval holds the bound: more seeds would decide."""
+    MISSED = "missed"
+    """The interval lies beyond the bound."""
+    FAR = "far"
+    """It lies beyond the bound of a failure, also beside all other cells of the case."""
+    UNKNOWN = "unknown"
+    """The metric or its reference is unknown."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A metric of a subject.
+
+    Attributes:
+        metric: The metric.
+        subject: A flow or a hop, or all flows; empty if there is one.
+    """
+
+    metric: Metric
+    subject: str
+
+    @property
+    def key(self) -> str:
+        """Its name in records."""
+        return f"{self.metric.name}({self.subject})"
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A number, or a factor of what a reference control, another metric or a value has.
+
+    Attributes:
+        constant: In the metric's unit, if it is a number.
+        times: The factor.
+        reference: The reference control; empty for none.
+        quantity: The metric, if another one than the criterion's.
+        value: A value of the scenario; empty for none.
+        words: It in words.
+    """
+
+    constant: float
+    times: float
+    reference: str
+    quantity: Quantity | None
+    value: str
+    words: str
+
+    def of(self, cell: "Measured", own: Quantity) -> Array:
+        """Returns it for each replicate."""
+        if self.value:
+            return np.full(cell.replicates, self.times * cell.values.get(self.value, math.nan))
+        if self.reference or self.quantity:
+            quantity = self.quantity or own
+            return self.times * cell.of(self.reference, quantity)
+        return np.full(cell.replicates, self.constant)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The metrics of one cell.
+
+    Attributes:
+        replicates: Number of replicates.
+        by_control: Values by replicate, by reference control (empty: what is evaluated) and key
+            of a quantity.
+        values: Values of the scenario in base units.
+    """
+
+    replicates: int
+    by_control: Mapping[str, Mapping[str, Array]]
+    values: Mapping[str, float]
+
+    def of(self, control: str, quantity: Quantity) -> Array:
+        """Returns a metric of a control; NaN where it is unknown."""
+        found = self.by_control.get(control, {}).get(quantity.key)
+        return np.full(self.replicates, math.nan) if found is None else found
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """A bound on a metric: at least or at most.
+
+    Of several amounts the laxest counts.
+
+    Attributes:
+        says: It in words.
+        quantity: The metric.
+        is_least: True if it is the least that is allowed.
+        bounds: The bound.
+        far: The bound beyond which it is a failure; empty for twice the bound.
+    """
+
+    says: str
+    quantity: Quantity
+    is_least: bool
+    bounds: tuple[Amount, ...]
+    far: tuple[Amount, ...]
+
+    @property
+    def references(self) -> frozenset[str]:
+        """The reference controls that it reads."""
+        return frozenset(
+            amount.reference for amount in (*self.bounds, *self.far) if amount.reference
+        )
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """The metrics that it reads."""
+        others = [amount.quantity for amount in (*self.bounds, *self.far) if amount.quantity]
+        return [self.quantity, *others]
+
+    def bound(self, cell: Measured, *, far: bool = False) -> Array:
+        """Returns the bound for each replicate, or that of a failure."""
+        amounts = self.far if far and self.far else self.bounds
+        every = np.stack([amount.of(cell, self.quantity) for amount in amounts])
+        known = ~np.isnan(every)
+        laxest = np.where(known, every, math.inf if self.is_least else -math.inf)
+        bound = laxest.min(axis=0) if self.is_least else laxest.max(axis=0)
+        bound = np.where(known.any(axis=0), bound, math.nan)
+        if far and not self.far:
+            bound = bound / FAR if self.is_least else bound * FAR
+        return np.asarray(bound)
+
+    def judge(self, cell: Measured) -> "Judgement":
+        """Returns the judgement of what is evaluated in a cell."""
+        return self._judged(cell, cell.of("", self.quantity))
+
+    def judge_reference(self, cell: Measured, reference: str) -> "Judgement":
+        """Returns the judgement of a reference control by the same bound."""
+        return self._judged(cell, cell.of(reference, self.quantity))
+
+    def _judged(self, cell: Measured, values: Array) -> "Judgement":
+        bound, far = self.bound(cell), self.bound(cell, far=True)
+        sign = -1.0 if self.is_least else 1.0
+        known = ~(np.isnan(values) | np.isnan(bound))
+        if not known.any():
+            return Judgement(Grade.UNKNOWN, values, bound, (math.nan,) * 2, math.nan, 1.0)
+        low, high = resampled(sign * (values - bound)[known])
+        grade = Grade.MISSED if low > 0 else Grade.HOLDS if high <= 0 else Grade.UNSURE
+        chance = chance_of_more(sign * (values - far)[known])
+        middle = _mean(bound)
+        scale = abs(middle) if middle else 1.0
+        return Judgement(grade, values, bound, resampled(values[known]), low / scale, chance)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A criterion in one cell.
+
+    Attributes:
+        grade: The grade; `MISSED` also where it may be far, which all cells decide together.
+        values: Of what is evaluated, by replicate.
+        bound: The bound, by replicate.
+        interval: The interval of the mean of the values.
+        beyond: By how much the nearer end of the interval lies beyond the bound, as a share of it;
+            negative within.
+        chance: The probability of such values if they were no worse than the bound of a failure.
+    """
+
+    grade: Grade
+    values: Array
+    bound: Array
+    interval: tuple[float, float]
+    beyond: float
+    chance: float
+
+
+def graded(judgements: Sequence[Judgement]) -> list[Grade]:
+    """Returns the grades of all cells of a case, with failures by the rule of Holm (1979).
+
+    The smallest of n probabilities must be below `LEVEL`/n, the next one below `LEVEL`/(n - 1), and
+    so on. So chance makes a failure in one of twenty cases at most, whatever their number of cells.
+    """
+    grades = [judgement.grade for judgement in judgements]
+    missed = [place for place, grade in enumerate(grades) if grade is Grade.MISSED]
+    tried = len([grade for grade in grades if grade is not Grade.UNKNOWN])
+    for rank, place in enumerate(sorted(missed, key=lambda place: judgements[place].chance)):
+        if judgements[place].chance > LEVEL / (tried - rank):
+            break
+        grades[place] = Grade.FAR
+    return grades
+
+
+def resampled(values: Array) -> tuple[float, float]:
+    """Returns the bootstrap interval of a mean: percentiles of means of resamples."""
+    if np.isinf(values).any() or values.size < 2 or np.ptp(values) == 0:
+        middle = _mean(values)
+        return middle, middle
+    drawn = np.random.default_rng(SEED).integers(values.size, size=(RESAMPLES, values.size))
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(values[drawn].mean(axis=1), [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def chance_of_more(values: Array) -> float:
+    """Returns the probability of a mean this far above 0 by chance, by Student's t; one-sided."""
+    if values.size < 2 or np.isinf(values).any() or np.ptp(values) == 0:
+        return 0.0 if _mean(values) > 0 else 1.0
+    from scipy.special import stdtr
+
+    t = values.mean() / (values.std(ddof=1) / math.sqrt(values.size))
+    return float(1 - stdtr(values.size - 1, t))
+
+
+def _mean(values: Array) -> float:
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if present.size else math.nan
+
+
+def read(fields: Fields, references: Sequence[str]) -> Criterion:
+    """Reads a criterion.
+
+    Raises:
+        InputError: A metric or reference is unknown, or the bound is missing.
+    """
+    quantity = _quantity(fields)
+    sides = [name for name in ("least", "most") if fields.has(name)]
+    if len(sides) != 1:
+        raise InputError("missing", fields.path, "has no bound; give least or most")
+    (side,) = sides
+    criterion = Criterion(
+        fields.text("says"),
+        quantity,
+        side == "least",
+        _amounts(fields, side, references, quantity),
+        _amounts(fields, "fails", references, quantity) if fields.has("fails") else (),
+    )
+    fields.done()
+    return criterion
+
+
+def _quantity(fields: Fields) -> Quantity:
+    name, with_ = fields.text("metric"), fields.table("with")
+    makers: Mapping[str, Callable[..., Metric]] = {make.__name__: make for make in WITH_PARAMETERS}
+    if name not in METRICS and name not in makers:
+        names = [*METRICS, *makers]
+        raise InputError.unknown(fields.path_of("metric"), "metric", name, names)
+    made = makers[name](**with_.rest) if name in makers else metric(name)
+    return Quantity(made, fields.text("of", ""))
+
+
+def _amounts(
+    fields: Fields, name: str, references: Sequence[str], own: Quantity
+) -> tuple[Amount, ...]:
+    written = fields.any(name)
+    every = written if isinstance(written, list) else [written]
+    place = fields.path_of(name)
+    return tuple(_amount(one, place, references, own) for one in every)
+
+
+def _amount(tree: Any, place: str, references: Sequence[str], own: Quantity) -> Amount:
+    if isinstance(tree, int | float):
+        return Amount(float(tree), 1.0, "", None, "", f"{tree:g}")
+    if isinstance(tree, str):
+        return Amount(units.parse(tree).amount, 1.0, "", None, "", tree)
+    fields = Fields(tree, place)
+    times, reference = fields.number("times", 1.0), fields.text("of", "")
+    if reference and reference not in references:
+        raise InputError.unknown(f"{place}.of", "reference", reference, references)
+    value = fields.text("value", "")
+    other = Quantity(metric(fields.text("metric")), fields.text("subject", own.subject)) if (
+        fields.has("metric")
+    ) else None
+    fields.done()
+    factor = "" if times == 1 else f"{times:g} × "
+    thing = value.replace("_", " ") or (other.metric.label if other else "")
+    words = f"{factor}{' '.join(filter(None, (thing, f'of {reference}' if thing and reference else reference)))}"
+    return Amount(0.0, times, reference, other, value, words)

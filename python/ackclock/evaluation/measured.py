@@ -1,0 +1,261 @@
+"""Runs the cells of a grid, what is evaluated and its references on the same seeds, and judges."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ackclock import engine
+from ackclock.evaluation.candidate import Candidate
+from ackclock.evaluation.cell import Cell
+from ackclock.evaluation.criteria import (
+    Array,
+    Criterion,
+    Grade,
+    Judgement,
+    Measured,
+    Quantity,
+    graded,
+)
+from ackclock.evaluation.suite import Setup
+from ackclock.evaluation.verdict import Verdict
+from ackclock.metrics import by_replicate
+from ackclock.run.simulation import simulate
+from ackclock.scenario import Scenario
+
+Record = dict[str, Any]
+
+#: Runs of one call of the engine: their tables are in memory together, and an interrupt loses them.
+RUNS_AT_ONCE = 240
+
+# The worst grade first.
+_ORDER = (Grade.FAR, Grade.MISSED, Grade.UNSURE, Grade.HOLDS, Grade.UNKNOWN)
+_VERDICTS = {
+    Grade.FAR: Verdict.FAIL,
+    Grade.MISSED: Verdict.CONCERN,
+    Grade.UNSURE: Verdict.PASS,
+    Grade.HOLDS: Verdict.PASS,
+    Grade.UNKNOWN: Verdict.NOT,
+}
+
+
+def order(grade: str) -> int:
+    """Returns the rank of a grade: 0 for the worst."""
+    return _ORDER.index(Grade(grade))
+
+
+def grid_cells(cell: Cell, *, wide: bool) -> list[Cell]:
+    """Returns a cell for each combination of the values of a run's grid."""
+    grid = cell.setup.wide_grid if wide else cell.setup.grid
+    if not grid:
+        return [cell]
+    tree = {**cell.scenario().tree, "sweep": {path: list(values) for path, values in grid.items()}}
+    return [
+        replace(cell, assignments={**cell.assignments, **assignments})
+        for assignments, _ in engine.expand(tree)
+    ]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a run of a case, with the control that is evaluated in the place of X.
+
+    Attributes:
+        cells: The cells.
+        references: The controls that they are compared with, by name.
+    """
+
+    cells: tuple[Cell, ...]
+    references: Mapping[str, Candidate]
+
+    @property
+    def setup(self) -> Setup:
+        """The run of the case."""
+        return self.cells[0].setup
+
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """The metrics that its criteria read, each once."""
+        every = [each for criterion in self.setup.criteria for each in criterion.quantities]
+        return list({quantity.key: quantity for quantity in every}.values())
+
+    @property
+    def runs(self) -> int:
+        """Number of simulations."""
+        return len(self.cells) * self.cells[0].replicates * (1 + len(self.references))
+
+    def measure(self, progress: Callable[[int], None]) -> list[Measured]:
+        """Simulates every cell; `progress` takes a number of simulations that have ended."""
+        values: list[dict[str, dict[str, Array]]] = [{} for _ in self.cells]
+        for control, candidate in {"": self.cells[0].candidate, **self.references}.items():
+            for first, some in self._chunks():
+                as_control = [replace(cell, candidate=candidate) for cell in some]
+                for offset, measured in enumerate(_simulated(as_control, self.quantities)):
+                    values[first + offset][control] = measured
+                progress(len(some) * some[0].replicates)
+        return [
+            Measured(cell.replicates, of_cell, cell.values)
+            for cell, of_cell in zip(self.cells, values, strict=True)
+        ]
+
+    def _chunks(self) -> Iterator[tuple[int, Sequence[Cell]]]:
+        size = max(RUNS_AT_ONCE // self.cells[0].replicates, 1)
+        for first in range(0, len(self.cells), size):
+            yield first, self.cells[first : first + size]
+
+
+def _simulated(cells: Sequence[Cell], quantities: Sequence[Quantity]) -> list[dict[str, Array]]:
+    """Returns the metrics of each cell by key: a value for each replicate."""
+    result = simulate(together(cells))
+    found: list[dict[str, Array]] = [{} for _ in cells]
+    for quantity in quantities:
+        for (point, subject), values in by_replicate(result, quantity.metric).items():
+            if subject == quantity.subject or not quantity.subject:
+                row = [values.get(number, math.nan) for number in range(cells[0].replicates)]
+                found[point][quantity.key] = np.array(row, float)
+    return found
+
+
+def together(cells: Sequence[Cell]) -> Scenario:
+    """Returns one scenario whose sweep has the cells of a grid as points."""
+    (first, *_) = cells
+    if not first.assignments:
+        return first.scenario()
+    # Fields that depend on the grid, such as a length in round trips, are swept with it.
+    trees = [cell.scenario().tree for cell in cells]
+    paths = [*first.assignments, "duration"]
+    every = [[*cell.assignments.values(), tree["duration"]] for cell, tree in zip(cells, trees, strict=True)]
+    return Scenario({**trees[0], "sweep": {", ".join(paths): every}})
+
+
+def label(assignments: Mapping[str, Any]) -> str:
+    """Returns a cell in words: `buffer 0.5, 8 flows`."""
+    words = []
+    for path, value in assignments.items():
+        *_, owner, name = ["", *path.split(".")]
+        shown = value if isinstance(value, str | int | float) else json.dumps(value)
+        if isinstance(value, dict):
+            shown = str(value.get("kind", shown))
+        words.append(f"{shown} {owner}" if name == "count" else f"{name.replace('_', ' ')} {shown}")
+    return ", ".join(words) or "the only cell"
+
+
+def judged(cells: Cells, measured: Sequence[Measured]) -> tuple[Verdict, str, list[Record]]:
+    """Returns the verdict on a run of a case, its reason, and a record for each criterion."""
+    kind = cells.cells[0].candidate.kind
+    every = [[criterion.judge(each) for each in measured] for criterion in cells.setup.criteria]
+    flat = graded([judgement for judgements in every for judgement in judgements])
+    size = len(measured)
+    grades = [flat[number * size : (number + 1) * size] for number in range(len(every))]
+    records = [
+        _record(cells, measured, criterion, judgements, of_criterion)
+        for criterion, judgements, of_criterion in zip(
+            cells.setup.criteria, every, grades, strict=True
+        )
+    ]
+    if not records:
+        return Verdict.NOT, "it has no criterion", []
+    worst = min(records, key=lambda record: order(record["grade"]))
+    verdict = _VERDICTS[Grade(worst["grade"])]
+    reason = str(worst["found"])
+    if verdict in (Verdict.CONCERN, Verdict.FAIL) and kind in cells.setup.known:
+        return Verdict.KNOWN, f"{cells.setup.known[kind]} {reason}", records
+    return verdict, reason, records
+
+
+def _record(
+    cells: Cells,
+    measured: Sequence[Measured],
+    criterion: Criterion,
+    judgements: Sequence[Judgement],
+    grades: Sequence[Grade],
+) -> Record:
+    """Returns the record of a criterion with all its cells."""
+    place = min(
+        range(len(grades)),
+        key=lambda number: (_ORDER.index(grades[number]), -_or_less(judgements[number].beyond)),
+    )
+    rows = []
+    for cell, judgement, grade, of_cell in zip(
+        cells.cells, judgements, grades, measured, strict=True
+    ):
+        rows.append(
+            {
+                "cell": label(cell.assignments),
+                "assignments": dict(cell.assignments),
+                "grade": grade.value,
+                **_numbers(judgement.values, judgement.interval),
+                "bound": _mean(judgement.bound),
+                "chance": judgement.chance,
+                "references": {
+                    name: _numbers(of_cell.of(name, criterion.quantity), None)
+                    for name in cells.references
+                },
+            }
+        )
+    metric = criterion.quantity.metric
+    record = {
+        "says": criterion.says,
+        "metric": metric.name,
+        "label": metric.label,
+        "subject": criterion.quantity.subject,
+        "unit": metric.unit,
+        "side": "least" if criterion.is_least else "most",
+        "bound": [amount.words for amount in criterion.bounds],
+        "grade": grades[place].value,
+        "worst": place,
+        "cells": rows,
+    }
+    reference_too = [
+        name
+        for name in cells.references
+        if criterion.judge_reference(measured[place], name).grade is Grade.MISSED
+    ]
+    return record | {"found": _words(record, criterion, reference_too)}
+
+
+def _or_less(value: float) -> float:
+    return -math.inf if math.isnan(value) else value
+
+
+def _numbers(values: Array, interval: tuple[float, float] | None) -> Record:
+    numbers: Record = {"mean": _mean(values), "values": [float(value) for value in values]}
+    if interval is not None:
+        numbers |= {"low": interval[0], "high": interval[1]}
+    return numbers
+
+
+def _mean(values: Array) -> float:
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if present.size else math.nan
+
+
+def _words(record: Record, criterion: Criterion, reference_too: Sequence[str]) -> str:
+    """Returns a criterion in a sentence: the number, its interval, the worst cell, the bound."""
+    row = record["cells"][record["worst"]]
+    if record["grade"] == Grade.UNKNOWN:
+        return f"{record['label']}: unknown in every cell"
+    metric = criterion.quantity.metric
+    count = len(record["cells"])
+    where = f" in the worst of {count} cells ({row['cell']})" if count > 1 else ""
+    number = f"{record['label']} {shown(row['mean'], metric)}"
+    spread = f" ({shown(row['low'], metric, bare=True)} to {shown(row['high'], metric, bare=True)})"
+    others = "".join(
+        f"; {name} {shown(numbers['mean'], metric)}" for name, numbers in row["references"].items()
+    )
+    bound = f"our bound: at {record['side']} {shown(row['bound'], metric)}"
+    unsure = "; more seeds would decide" if record["grade"] == Grade.UNSURE else ""
+    too = f"; {' and '.join(reference_too)} too" if reference_too else ""
+    return f"{number}{spread}{where}{others}; {bound}{too}{unsure}"
+
+
+def shown(value: float, metric: Any, *, bare: bool = False) -> str:
+    """Returns a value of a metric as people read it, with its unit unless it is bare."""
+    if math.isnan(value):
+        return "unknown"
+    number = f"{value * metric.shown_per_unit:.3g}"
+    return number if bare or not metric.shown_unit else f"{number} {metric.shown_unit}"

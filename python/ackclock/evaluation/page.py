@@ -1,0 +1,289 @@
+"""The page of an evaluation: one self-contained HTML file, and its tables."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ackclock.evaluation.criteria import Grade
+from ackclock.evaluation.measured import shown
+from ackclock.evaluation.verdict import Verdict
+from ackclock.metrics import METRICS, Metric
+from ackclock.report.environment import data_of, environment
+from ackclock.report.section import Live
+from ackclock.scenario import Scenario
+from ackclock.table import Column, Table, table
+
+Record = dict[str, Any]
+
+# A verdict is a sign and a word: colour is never the only sign.
+_SIGNS = {
+    Verdict.PASS: "✓",
+    Verdict.FAIL: "✗",
+    Verdict.CONCERN: "!",
+    Verdict.KNOWN: "k",
+    Verdict.SILENT: "?",
+    Verdict.NOT: "–",
+}
+_GRADES = {
+    Grade.HOLDS: "✓ holds",
+    Grade.UNSURE: "✓ uncertain",
+    Grade.MISSED: "! missed",
+    Grade.FAR: "✗ far beyond",
+    Grade.UNKNOWN: "– unknown",
+}
+_HOLDS = {True: "✓ holds", False: "✗ fails", None: "– cannot be decided"}
+
+
+def answer(evaluation: Record) -> str:
+    """Returns the verdicts in one sentence, with the cases that fail."""
+    first = evaluation["paths"][0]["name"]
+    on_first = [case for case in evaluation["cases"] if case["path"]["name"] == first]
+    noun = evaluation["suite"]["noun"]
+    parts = [
+        f"{count} {words}"
+        for verdict, words in (
+            (Verdict.PASS, "pass"),
+            (Verdict.FAIL, "fail"),
+            (Verdict.CONCERN, "of concern"),
+            (Verdict.KNOWN, "with a known limit"),
+            (Verdict.SILENT, f"where {noun} does not say"),
+            (Verdict.NOT, "that do not apply"),
+        )
+        if (count := evaluation["counts"][verdict])
+    ]
+    names = ""
+    for verdict, words in ((Verdict.FAIL, "fail"), (Verdict.CONCERN, "are of concern")):
+        numbers = ", ".join(case["number"] for case in on_first if case["verdict"] == verdict)
+        names += f" Cases that {words}: {numbers}." if numbers else ""
+    elsewhere = sum(case["verdict"] == Verdict.FAIL for case in evaluation["cases"]) - sum(
+        case["verdict"] == Verdict.FAIL for case in on_first
+    )
+    several = len(evaluation["paths"]) > 1
+    names += f" Failures on the other paths: {elsewhere}." if several else ""
+    cases = f"{len(on_first)} case{'' if len(on_first) == 1 else 's'}"
+    where = f" on path {first}" if evaluation["paths"][0]["is"] else ""
+    label = evaluation["control"]["label"]
+    return f"{label}{where}, {cases}: {', '.join(parts)}.{names}"
+
+
+def verdicts_table(evaluation: Record) -> Table:
+    """Returns the table of all verdicts: a row for each case, a column for each path."""
+    paths = [path["name"] for path in evaluation["paths"]]
+    by_case: dict[str, dict[str, Record]] = {}
+    for case in evaluation["cases"]:
+        by_case.setdefault(case["id"], {})[case["path"]["name"]] = case
+    rows = []
+    for records in by_case.values():
+        first = next(iter(records.values()))
+        verdicts = [signed(records[path]["verdict"]) if path in records else "" for path in paths]
+        rows.append([first["number"], first["title"], *verdicts, first["reason"]])
+    heads = ["verdict"] if len(paths) == 1 else paths
+    columns = [Column("", numeric=True), Column("case"), *map(Column, heads)]
+    why = f"why, on {paths[0]}" if len(paths) > 1 else "why"
+    return table("Verdicts", [*columns, Column(why, spare=1, numeric=False)], rows)
+
+
+def reasons(evaluation: Record) -> list[str]:
+    """Returns a line for each case that fails or is of concern, with the reason."""
+    return [
+        f"{case['number']} {case['id']}: {case['reason']}"
+        for case in evaluation["cases"]
+        if case["verdict"] in (Verdict.FAIL, Verdict.CONCERN)
+    ]
+
+
+def checks_table(run: Record) -> Table:
+    """Returns the table of a run's checks on its trace."""
+    rows = [
+        [
+            check["says"],
+            check["origin"] + (", our bound" if check["number"] == "ours" else ""),
+            f"{_HOLDS[check['holds']]} ({check['held']} of {check['of']})",
+            check["found"],
+        ]
+        for check in run["checks"]
+    ]
+    note = "Of several seeds, the finding is that of the first one that fails, or of the first."
+    title = f"What was checked: {run['name']}" if run["name"] else "What was checked"
+    return table(title, ["check", "origin", "holds in seeds", "found"], rows, note)
+
+
+def criteria_table(run: Record, label: str) -> Table:
+    """Returns the table of a run's criteria, each with its worst cell."""
+    rows = []
+    for criterion in run["criteria"]:
+        cell, metric = criterion["cells"][criterion["worst"]], _metric(criterion)
+        bound = f"at {criterion['side']} {shown(cell['bound'], metric)}"
+        is_said = any(not is_number(words) for words in criterion["bound"])
+        laxest = "the larger of " if criterion["side"] == "most" else "the smaller of "
+        words = " and ".join(criterion["bound"])
+        source = f" ({laxest if len(criterion['bound']) > 1 else ''}{words})" if is_said else ""
+        others = [shown(each["mean"], metric) for each in cell["references"].values()]
+        rows.append(
+            [
+                criterion["says"],
+                _GRADES[Grade(criterion["grade"])],
+                _with_interval(cell, metric),
+                *others,
+                bound + source,
+                cell["cell"],
+            ]
+        )
+    names = list(run["criteria"][0]["cells"][0]["references"])
+    title = f"Our criteria: {run['name']}" if run["name"] else "Our criteria"
+    count = len(run["criteria"][0]["cells"])
+    left_out = f" {run['left_out']} larger cells were left out." if run["left_out"] else ""
+    note = f"The worst of {count} cells each.{left_out}" if count > 1 else left_out.strip()
+    return table(
+        title, ["criterion", "grade", label, *names, "our bound", "worst cell"], rows, note
+    )
+
+
+def cells_table(criterion: Record, label: str) -> Table:
+    """Returns the table of all cells of a criterion."""
+    metric = _metric(criterion)
+    rows = [
+        [
+            cell["cell"],
+            _with_interval(cell, metric),
+            *(shown(each["mean"], metric) for each in cell["references"].values()),
+            shown(cell["bound"], metric),
+            _GRADES[Grade(cell["grade"])],
+        ]
+        for cell in criterion["cells"]
+    ]
+    names = list(criterion["cells"][0]["references"])
+    return table(criterion["says"], ["cell", label, *names, "our bound", "grade"], rows)
+
+
+def is_number(words: str) -> bool:
+    """Returns true if a bound is a number and not a factor of something."""
+    return words[:1].isdigit() and "×" not in words
+
+
+def _metric(criterion: Record) -> Metric | Any:
+    return METRICS[criterion["metric"]] if criterion["metric"] in METRICS else _Unknown(criterion)
+
+
+class _Unknown:
+    """A metric with parameters, of which a record has the unit."""
+
+    def __init__(self, criterion: Record) -> None:
+        self.shown_unit, self.shown_per_unit = criterion["unit"], 1.0
+
+
+def _with_interval(cell: Record, metric: Any) -> str:
+    low, high = (shown(cell[end], metric, bare=True) for end in ("low", "high"))
+    mean = shown(cell["mean"], metric)
+    same = low == high or any(math.isnan(cell[end]) for end in ("low", "high"))
+    return mean if same else f"{mean} ({low} to {high})"
+
+
+def page(evaluation: Record, figures: Mapping[str, Sequence[Live]]) -> str:
+    """Returns the text of the page. The same evaluation gives the same text.
+
+    Args:
+        evaluation: As in `evaluation.json`.
+        figures: Those of each run, by their name in the evaluation.
+    """
+    label = evaluation["control"]["label"]
+    sections = [
+        {
+            "case": case,
+            "anchor": f"{case['id']}-{case['path']['name'].lower().replace(' ', '-')}",
+            "sign": signed(case["verdict"]),
+            "runs": [
+                _run(case, number, run, figures, label) for number, run in enumerate(case["runs"])
+            ],
+        }
+        for case in evaluation["cases"]
+    ]
+    drawn = [each for section in sections for run in section["runs"] for each in run["figures"]]
+    template = environment("evaluation").get_template("evaluation.html.jinja")
+    return template.render(
+        title=f"{label}: {evaluation['suite']['title']}",
+        one=evaluation,
+        answer=answer(evaluation),
+        verdicts=verdicts_table(evaluation),
+        untested=[case for case in evaluation["cases"] if case["verdict"] == Verdict.NOT],
+        quotation=quotation(evaluation),
+        facts=_facts(evaluation),
+        sections=sections,
+        failed=(Verdict.FAIL, Verdict.CONCERN),
+        measured=any(run["criteria"] for case in evaluation["cases"] for run in case["runs"]),
+        data=data_of(drawn),
+        how=drawn[0][1].caption if drawn else "",
+    )
+
+
+def quotation(evaluation: Record) -> str:
+    """Returns what somebody who quotes the result must say, in one sentence."""
+    control, suite = evaluation["control"], evaluation["suite"]
+    seeds = evaluation["seeds"]
+    of_seeds = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
+    return (
+        f"{control['label']} ({control['kind']}) of ackclock {evaluation['version']} "
+        f"(build {evaluation['build'][:12]}), test cases of {suite['revision']} "
+        f"({suite['date']}, data {suite['digest']}), {of_seeds}, "
+        f"evaluated {evaluation['evaluated']}."
+    )
+
+
+def _facts(evaluation: Record) -> dict[str, str]:
+    control, suite = evaluation["control"], evaluation["suite"]
+    parameters = ", ".join(f"{name} {_brief(is_)}" for name, is_ in control["parameters"].items())
+    paths = {f"path {path['name']}": path["is"] for path in evaluation["paths"] if path["is"]}
+    return {
+        "control": f"{control['label']}: {control['reference']}",
+        "parameters": parameters or "none",
+        "suite": f"{suite['title']}: {suite['source']}, revision {suite['revision']}",
+        "beside": ", ".join(evaluation["references"].values()) or "none",
+        **paths,
+        "seeds": ", ".join(map(str, evaluation["seeds"])),
+        "evidence": "simulation, packet by packet; no kernel and no capture",
+        "version": f"{evaluation['version']}, build {evaluation['build']}",
+        "command": evaluation["command"],
+        "evaluated": evaluation["evaluated"],
+    }
+
+
+def _brief(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def signed(verdict: str) -> str:
+    """Returns a verdict with its sign."""
+    return f"{_SIGNS[Verdict(verdict)]} {verdict}"
+
+
+def _linked(figure: Live, run: str) -> Live:
+    """Returns a figure that zooms with the others of its run, and with no other."""
+    return figure._replace(spec=figure.spec | {"link": run})
+
+
+def _run(
+    case: Record, number: int, run: Record, figures: Mapping[str, Sequence[Live]], label: str
+) -> Record:
+    prefix = f"{case['id']}-{case['path']['name'].lower().replace(' ', '-')}-{number}-"
+    drawn = figures.get(run["figure"], ())
+    events = [
+        f"{name.replace('_', ' ')} at {at_s:.3f} s"
+        for seed in run["seeds"]
+        if seed["seed"] == run["figure_seed"]
+        for name, at_s in seed["events"].items()
+    ]
+    caption = f"Seed {run['figure_seed']}" + (", the worst cell" if run["criteria"] else "")
+    grids = [criterion for criterion in run["criteria"] if len(criterion["cells"]) > 1]
+    return {
+        "run": run,
+        "figures": [(f"{prefix}{figure.name}", _linked(figure, prefix)) for figure in drawn],
+        "caption": ": ".join(filter(None, [caption, "; ".join(events)])),
+        "checks": checks_table(run) if run["checks"] else None,
+        "criteria": criteria_table(run, label) if run["criteria"] else None,
+        "cells": [
+            (f"{prefix}cells-{place}", cells_table(criterion, label))
+            for place, criterion in enumerate(grids)
+        ],
+        "scenario": Scenario(run["scenario"]).to_toml() if run["scenario"] else "",
+    }
