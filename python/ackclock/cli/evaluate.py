@@ -23,7 +23,7 @@ _SEEDS = 5
 @click.command()
 @click.argument("control", required=False, shell_complete=names_of("controls"))
 @click.option(
-    "--suite", "named", default="bbr-draft", show_default=True, metavar="NAME",
+    "--suite", "named", default="rfc9743", show_default=True, metavar="NAME",
     help="Suite of test cases: its name, or a .toml file.",
 )  # fmt: skip
 @click.option("--only", default="", metavar="CASES", help="Cases by name or number, with commas.")
@@ -74,6 +74,7 @@ def evaluate(
         evaluation.Candidate.read(control),
         suite.paths if full else suite.paths[:1],
         tuple(range(1, seeds + 1)),
+        full,
         _command(control, named, only, seeds, full=full),
     )
     folder = claim(

@@ -133,15 +133,22 @@ def together(cells: Sequence[Cell]) -> Scenario:
 
 
 def label(assignments: Mapping[str, Any]) -> str:
-    """Returns a cell in words: `buffer 0.5, 8 flows`."""
-    words = []
-    for path, value in assignments.items():
-        *_, owner, name = ["", *path.split(".")]
-        shown = value if isinstance(value, str | int | float) else json.dumps(value)
-        if isinstance(value, dict):
-            shown = str(value.get("kind", shown))
-        words.append(f"{shown} {owner}" if name == "count" else f"{name.replace('_', ' ')} {shown}")
+    """Returns a cell in words: `buffer 0.5, 8 of x`."""
+    words = dict.fromkeys(_in_words(path, value) for path, value in assignments.items())
     return ", ".join(words) or "the only cell"
+
+
+def _in_words(path: str, value: Any) -> str:
+    *owners, name = path.split(".")
+    if isinstance(value, dict):
+        value = value.get("kind", json.dumps(value))
+    if isinstance(value, bool):
+        value = "on" if value else "off"
+    if name == "count":
+        return f"{value} of {owners[-1]}"
+    if name == "kind":  # of a flow's control, or of an element
+        return f"{owners[1] if owners[0] == 'flows' else owners[-1]} {value}"
+    return f"{name.replace('_', ' ')} {value}"
 
 
 def judged(cells: Cells, measured: Sequence[Measured]) -> tuple[Verdict, str, list[Record]]:
@@ -212,8 +219,9 @@ def _record(
     }
     reference_too = [
         name
-        for name in cells.references
-        if criterion.judge_reference(measured[place], name).grade is Grade.MISSED
+        for name, reference in cells.references.items()
+        if reference.kind != cells.cells[0].candidate.kind
+        and criterion.judge_reference(measured[place], name).grade is Grade.MISSED
     ]
     return record | {"found": _words(record, criterion, reference_too)}
 

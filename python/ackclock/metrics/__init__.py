@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ackclock.errors import InputError
-from ackclock.metrics import arrivals, estimates, flows, requests, sharing, smoothness
+from ackclock.metrics import arrivals, estimates, flows, requests, sharing, smoothness, windows
 from ackclock.metrics.confidence import difference, interval
 from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import jain
@@ -141,6 +141,26 @@ _ALL: tuple[Metric, ...] = (
         ),
     ),
     Metric(
+        "useful_share", "useful packets", "Data packets sent that are no retransmissions, as a "
+        "share of the data packets sent, over the whole run.",
+        "", "%", 100, FLOWS,
+        Formula(
+            "flows", "sum", ("sent_packets", "retransmitted_packets"), (1, -1), over="sent_packets"
+        ),
+    ),
+    Metric(
+        "sent_packets", "packets sent", "Number of data packets sent after the warm-up; sum over "
+        "instances.",
+        "", "", 1, FLOWS, windows.sent_after_warmup,
+        settles=False,
+    ),
+    Metric(
+        "longest_stall", "longest stall", "Longest time after the warm-up in which an instance "
+        "gets no data, between sampling times.",
+        "s", "s", 1, FLOWS, windows.longest_stall,
+        settles=False,
+    ),
+    Metric(
         "timeouts", "timeouts", "Number of retransmission timeouts in the whole run; sum over "
         "instances.",
         "", "", 1, FLOWS, Formula("flows", "sum", ("timeouts",)),
@@ -161,6 +181,12 @@ _ALL: tuple[Metric, ...] = (
         "its last byte; mean over completed transfers. Arriving transfers count if they start "
         "after the warm-up.",
         "s", "s", 1, FLOWS, arrivals.completion_time,
+        settles=False,
+    ),
+    Metric(
+        "completion_time_p95", "p95 completion time", "Time from the start of a transfer to the "
+        "arrival of its last byte that 95 % of the completed transfers do not exceed.",
+        "s", "s", 1, FLOWS, arrivals.completion_time_quantile(0.95),
         settles=False,
     ),
     Metric(
@@ -247,6 +273,18 @@ _ALL: tuple[Metric, ...] = (
     packet_delay_quantile(0.5),
     packet_delay_quantile(0.95),
     packet_delay_quantile(0.99),
+    Metric(
+        "windowed_fairness", "Jain's index of windows", "Jain's fairness index of the rates in "
+        f"windows of {windows.WINDOW_S:g} s, of all instances under a congestion or rate control; "
+        "mean over windows.",
+        "", "", 1, ALL_FLOWS, windows.windowed_fairness,
+    ),
+    Metric(
+        "starved_share", "starved", f"Share of the windows of {windows.WINDOW_S:g} s in which an "
+        f"instance gets less than {windows.STARVED_SHARE * 100:g} % of an equal share of the "
+        "controlled traffic; mean over instances.",
+        "", "%", 100, FLOWS, windows.starved_share,
+    ),
     Metric(
         "friendliness", "friendliness", "Ratio of the mean goodput of the flow's instances to the "
         "mean over all controlled instances, without flows whose instances arrive; 1 for equal "

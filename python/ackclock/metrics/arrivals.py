@@ -5,6 +5,7 @@ Little's law it is the arrival rate times the mean duration of an instance.
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,20 @@ def completion_time(result: Result) -> list[Value]:
         Value(point, replicate, flow, mean_of_known(rows["completion_time_s"]))
         for (point, replicate, flow), rows in _transfers(result)
     ]
+
+
+def completion_time_quantile(share: float) -> Callable[[Result], list[Value]]:
+    """Makes the completion time that a share of the completed transfers does not exceed."""
+
+    def quantile(result: Result) -> list[Value]:
+        values = []
+        for (point, replicate, flow), rows in _transfers(result):
+            times = rows["completion_time_s"][~np.isnan(rows["completion_time_s"])]
+            time_s = float(np.quantile(times, share)) if times.size else math.nan
+            values.append(Value(point, replicate, flow, time_s))
+        return values
+
+    return quantile
 
 
 def incomplete_share(result: Result) -> list[Value]:

@@ -128,7 +128,7 @@ def _over(value: float, other: float) -> float:
 def equivalence(result: Result) -> list[Value]:
     """Returns the smallest over the largest per-instance rate of flows; mean over the bins."""
     values = []
-    for (point, replicate), instances in _sharing(result).items():
+    for (point, replicate), instances in sharing(result).items():
         samples = max((instance.time_s.size for instance in instances), default=0)
         edges = even_edges(USUAL_TIME_SCALE_S, *measured_time(result, point), samples)
         flows = dict.fromkeys(instance.flow for instance in instances)
@@ -147,7 +147,7 @@ def convergence_time(result: Result) -> list[Value]:
     active time, a lower bound.
     """
     by_flow: dict[tuple[int, int, str], list[float]] = {}
-    for (point, replicate), instances in _sharing(result).items():
+    for (point, replicate), instances in sharing(result).items():
         for instance in instances:
             by_flow.setdefault((point, replicate, instance.flow), []).append(
                 _joined_after(instance, instances)
@@ -186,7 +186,7 @@ def _equivalence(rates: list[Array]) -> float:
     return equivalence_ratio(np.min(rates, axis=0), np.max(rates, axis=0))
 
 
-def _sharing(result: Result) -> dict[tuple[int, int], list[Series]]:
+def sharing(result: Result) -> dict[tuple[int, int], list[Series]]:
     """Returns the delivered data of the instances that share, by point and replicate."""
     flows = {run: frozenset(rows["flow"][rows["shares"]]) for run, rows in with_shares(result)}
     by_run: dict[tuple[int, int], list[Series]] = {run: [] for run in flows}
