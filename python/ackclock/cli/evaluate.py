@@ -1,6 +1,7 @@
 """The command `evaluate`."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,6 @@ from ackclock.errors import InputError
 if TYPE_CHECKING:
     from ackclock.evaluation import Plan, Suite
 
-# Seeds of each case by default: our choice, so that no verdict rests on one draw.
-_SEEDS = 5
-
 
 @click.command()
 @click.argument("control", required=False, shell_complete=names_of("controls"))
@@ -29,13 +27,22 @@ _SEEDS = 5
 @click.option("--only", default="", metavar="CASES", help="Cases by name or number, with commas.")
 @click.option("--list", "listed", is_flag=True, help="List the cases of the suite.")
 @click.option(
-    "--seeds", type=click.IntRange(1, 1000), default=_SEEDS, show_default=True,
-    help="Number of runs of each case, each with its own start and random numbers.",
+    "--seeds", type=click.IntRange(1, 1000),
+    help="Number of runs of each cell; by default what the suite says.",
 )  # fmt: skip
 @click.option(
-    "--full", is_flag=True,
-    help="Run the cases on the corners of the suite too: the ends of its ranges, and with bursts.",
-)  # fmt: skip
+    "--quick/--full", "quick", default=True, show_default=True,
+    help="The cells that tell most, or the wide grids and further paths of the suite.",
+)
+@click.option(
+    "--against", default="", metavar="WHAT",
+    help="Say what is better or worse beyond chance than an earlier evaluation (its folder or "
+    "evaluation.json) or another control.",
+)
+@click.option(
+    "--fail-on", type=click.Choice(["fail", "concern"]), default="fail", show_default=True,
+    help="Verdict from which on the exit code is 4.",
+)
 @stack_options
 @output_option(
     "Folder of the evaluation. Unchanged cases in it are not run again.",
@@ -44,20 +51,22 @@ _SEEDS = 5
 @force_option
 @json_option
 def evaluate(
-    control: str | None, named: str, only: str, listed: bool, seeds: int, full: bool,
-    output: Path | None, force: bool, as_json: bool,
+    control: str | None, named: str, only: str, listed: bool, seeds: int | None, quick: bool,
+    against: str, fail_on: str, output: Path | None, force: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Evaluate a congestion control by a suite of test cases.
 
-    CONTROL is a name, quic:STACK/CONTROL, or a table in TOML of either. Prints a verdict for each
-    case, and writes a page with the evidence and evaluation.json. The exit code is 4 if a case
-    fails.
+    CONTROL is a name, a file in C or Python (mine.bpf.c, mine.py, mine.py:Class),
+    quic:STACK/CONTROL, or a table in TOML. Prints a verdict for each case, and writes a page with
+    the evidence and evaluation.json. The exit code is 4 if a case fails, or if something is worse
+    than what it is compared with.
 
     \b
     Example:
       ackclock evaluate bbr1
-      ackclock evaluate cubic --only policer,rate-up
-      ackclock evaluate quic:quinn/cubic
+      ackclock evaluate mine.py --only Q3,Q6 --against reno
+      ackclock evaluate bbr3 --suite bbr-draft
+      ackclock evaluate quic:quinn/cubic --only Q2
     """
     from ackclock import evaluation
 
@@ -68,70 +77,120 @@ def evaluate(
         return 0
     if control is None:
         raise InputError("missing", "CONTROL", "is missing; see ackclock show controls")
+    number = seeds or suite.seeds[0 if quick else 1]
     plan = evaluation.Plan(
         suite,
         cases,
         evaluation.Candidate.read(control),
-        suite.paths if full else suite.paths[:1],
-        tuple(range(1, seeds + 1)),
-        full,
-        _command(control, named, only, seeds, full=full),
+        suite.paths[:1] if quick else suite.paths,
+        tuple(range(1, number + 1)),
+        not quick,
+        _command(control, named, only, number, quick=quick),
     )
-    folder = claim(
+    before = _before(against, plan)
+    folder = _claimed(plan, output, force=force)
+    evaluated, complete = _evaluated(plan, folder, before)
+    _print(evaluated, folder, as_json)
+    return _ended(evaluated, complete=complete, fail_on=fail_on)
+
+
+def _command(control: str, named: str, only: str, seeds: int, *, quick: bool) -> str:
+    """Returns the command that evaluates the same, for a page."""
+    words = ["ackclock", "evaluate", control, "--suite", named, "--seeds", str(seeds)]
+    words += ["--only", only] if only else []
+    words += [] if quick else ["--full"]
+    return shlex.join(words)
+
+
+def _claimed(plan: "Plan", output: Path | None, *, force: bool) -> Path:
+    from ackclock import evaluation
+
+    return claim(
         output,
-        Path("out") / f"evaluate-{plan.candidate.kind.replace('/', '-')}",
+        Path("out") / f"evaluate-{plan.candidate.name}",
         force=force,
         may_hold=evaluation.EVALUATION,
         goes_on=lambda place: evaluation.continues(plan, place),
         repeatable=lambda _: True,
     )
-    return _run(plan, folder, as_json)
 
 
-def _command(control: str, named: str, only: str, seeds: int, *, full: bool) -> str:
-    """Returns the command that evaluates the same, for a page."""
-    words = ["ackclock", "evaluate", control, "--suite", named, "--seeds", str(seeds)]
-    words += ["--only", only] if only else []
-    words += ["--full"] if full else []
-    return shlex.join(words)
-
-
-def _run(plan: "Plan", folder: Path, as_json: bool) -> int:
-    from ackclock.cli.progress import progress
+def _evaluated(plan: "Plan", folder: Path, before: Any = None) -> tuple[dict[str, Any], bool]:
     from ackclock import evaluation
+    from ackclock.cli.progress import progress
 
-    with progress(f"evaluate {plan.candidate.kind}") as tell:
-        verdicts, complete = evaluation.evaluate(plan, folder, tell)
-    _print(verdicts, folder, as_json)
+    with progress(f"evaluate {plan.candidate.label}") as tell:
+        return evaluation.evaluate(plan, folder, tell, before)
+
+
+def _before(against: str, plan: "Plan") -> Any:
+    """Returns what gives the evaluation to compare with, and its name; None for no comparison."""
+    from ackclock.evaluation import Candidate
+    from ackclock.evaluation import against as comparing
+
+    if not against:
+        return None
+    if Path(against).exists():
+        earlier = comparing.read(Path(against))
+        return lambda _: (against, earlier)
+    if against in plan.references:
+        return lambda evaluated: (against, comparing.reference_of(evaluated, against))
+    other = replace(plan, candidate=Candidate.read(against))
+
+    def evaluated_first(_: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        record, complete = _evaluated(other, _claimed(other, None, force=False))
+        if not complete:
+            raise KeyboardInterrupt
+        return against, record
+
+    return evaluated_first
+
+
+def _print(evaluated: dict[str, Any], folder: Path, as_json: bool) -> None:
+    from ackclock.evaluation.page import answer, changes_table, quotation, reasons, verdicts_table
+
+    if as_json:
+        print_json({"page": str(folder / "index.html"), **evaluated})
+        return
+    print_table(verdicts_table(evaluated, with_reasons=False))
+    say()
+    for reason in reasons(evaluated):
+        say_wrapped(reason)
+    say()
+    say_wrapped(answer(evaluated))
+    if evaluated["against"]:
+        say()
+        print_table(changes_table(evaluated))
+        say_wrapped(evaluated["against"]["summary"])
+    say_wrapped(quotation(evaluated))
+    say()
+    say(f"  page    {folder / 'index.html'}   open it in a browser")
+    say(f"  data    {folder / 'evaluation.json'}, {folder / 'cells.csv'}")
+
+
+def _ended(evaluated: dict[str, Any], *, complete: bool, fail_on: str) -> int:
     if not complete:
         return complain(
-            f"interrupted; {counted(len(verdicts['cases']), 'case')} done: "
+            f"interrupted; {counted(len(evaluated['cases']), 'case')} done: "
             "the same command continues",
             INTERRUPTED,
         )
-    failed = verdicts["failed"]
-    return complain(f"fail: {', '.join(failed)}", UNRELIABLE) if failed else 0
-
-
-def _print(verdicts: dict[str, Any], folder: Path, as_json: bool) -> None:
-    from ackclock.evaluation.page import answer, quotation, verdicts_table
-
-    if as_json:
-        print_json({"page": str(folder / "index.html"), **verdicts})
-        return
-    print_table(verdicts_table(verdicts))
-    say()
-    say_wrapped(answer(verdicts))
-    say_wrapped(quotation(verdicts))
-    say()
-    say(f"  page    {folder / 'index.html'}   open it in a browser")
-    say(f"  data    {folder / 'evaluation.json'}")
+    failed = evaluated["failed"] + (evaluated["concerns"] if fail_on == "concern" else [])
+    if failed:
+        return complain(f"{fail_on}: {', '.join(failed)}", UNRELIABLE)
+    if evaluated["against"] and evaluated["against"]["worse"]:
+        return complain(
+            f"worse than {evaluated['against']['name']}: "
+            f"{counted(evaluated['against']['worse'], 'cell')}",
+            UNRELIABLE,
+        )
+    return 0
 
 
 def _print_cases(suite: "Suite", as_json: bool) -> None:
     from ackclock.table import table
 
-    rows = [[str(case.number), case.id, case.title] for case in suite.cases]
+    rows = [[case.number, case.id, case.title] for case in suite.cases]
     if as_json:
         print_json([{"number": n, "id": i, "title": t} for n, i, t in rows])
         return

@@ -1,7 +1,9 @@
 """The control that is evaluated, with the transport around it."""
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from ackclock import engine, units
@@ -10,6 +12,7 @@ from ackclock.evaluation.trace import PathValues, Trace, of_rows, of_samples
 from ackclock.elements import facts
 from ackclock.elements.registry import registry
 from ackclock.errors import InputError
+from ackclock.limits import SCENARIO_BYTES, read_file
 from ackclock.metrics.tables import column
 from ackclock.plot.spec import FigureSpec
 from ackclock.plot.states import states
@@ -54,12 +57,13 @@ class Candidate:
 
     @classmethod
     def read(cls, text: str) -> "Candidate":
-        """Reads a control: a name, `quic:STACK/CONTROL`, or a table in TOML of either.
+        """Reads a control: a name, a file, `quic:STACK/CONTROL`, or a table in TOML of these.
 
-        A control of the engine's inside an implementation is `quic:quinn/ackclock:cubic`.
+        A file is `mine.py`, `mine.py:Class`, `mine.bpf.c` or `mine.bpf.o`. A control of the
+        engine's inside an implementation is `quic:quinn/ackclock:cubic`.
 
         Raises:
-            ScenarioError: It is unknown, or its parameters are invalid.
+            InputError: It is unknown, or its parameters are invalid.
         """
         text = text.strip()
         try:
@@ -84,6 +88,12 @@ class Candidate:
     def transport(self) -> dict[str, Any]:
         """Its transport, without what a path decides."""
         return dict(self.tree) if self.is_quic else _tcp(self.tree)
+
+    @property
+    def name(self) -> str:
+        """Its name for folders: that of its file, if it is a file."""
+        file = Path(str(self.tree.get("file", ""))).name.partition(".")[0]
+        return file or self.kind.replace("/", "-").replace(":", "-")
 
     @property
     def label(self) -> str:
@@ -157,8 +167,28 @@ def _table(text: str) -> dict[str, Any]:
         ours = {"kind": control.removeprefix(_OURS)}
         is_ours = control.startswith(_OURS)
         return {"kind": "quic", "stack": stack, "control": ours if is_ours else control}
+    if text.endswith((".bpf.c", ".bpf.o")):
+        return {"kind": "kernel", "file": text}
+    file, _, name = text.partition(":")
+    if file.endswith(".py"):
+        return {"kind": "python", "file": file, "class": name or _only_class(Path(file))}
     tree = text if text.startswith("{") else f'{{ kind = "{text}" }}'
     return dict(engine.parse_scenario(f"control = {tree}")["control"])
+
+
+def _only_class(file: Path) -> str:
+    """Returns the name of the class that a file in Python defines."""
+    try:
+        tree = ast.parse(read_file(file, SCENARIO_BYTES))
+    except OSError as error:
+        raise InputError("file", "", f"{file}: {error.strerror}") from None
+    except SyntaxError as error:
+        raise InputError("syntax", "", f"{file}:{error.lineno}: {error.msg}") from None
+    names = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.bases]
+    if len(names) != 1:
+        words = f"{file} has {len(names)} classes; name one: {file}:Class"
+        raise InputError("missing", "", words)
+    return names[0]
 
 
 def _tcp(control: Mapping[str, Any]) -> dict[str, Any]:

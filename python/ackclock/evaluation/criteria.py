@@ -52,10 +52,12 @@ class Quantity:
     Attributes:
         metric: The metric.
         subject: A flow or a hop, or all flows; empty if there is one.
+        label: Its name for people, if not the metric's.
     """
 
     metric: Metric
     subject: str
+    label: str = ""
 
     @property
     def key(self) -> str:
@@ -274,7 +276,7 @@ def _quantity(fields: Fields) -> Quantity:
         names = [*METRICS, *makers]
         raise InputError.unknown(fields.path_of("metric"), "metric", name, names)
     made = makers[name](**with_.rest) if name in makers else metric(name)
-    return Quantity(made, fields.text("of", ""))
+    return Quantity(made, fields.text("of", ""), fields.text("label", made.label))
 
 
 def _amounts(

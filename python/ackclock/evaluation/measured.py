@@ -208,7 +208,7 @@ def _record(
     record = {
         "says": criterion.says,
         "metric": metric.name,
-        "label": metric.label,
+        "label": criterion.quantity.label,
         "subject": criterion.quantity.subject,
         "unit": metric.unit,
         "side": "least" if criterion.is_least else "most",
@@ -265,5 +265,6 @@ def shown(value: float, metric: Any, *, bare: bool = False) -> str:
     """Returns a value of a metric as people read it, with its unit unless it is bare."""
     if math.isnan(value):
         return "unknown"
-    number = f"{value * metric.shown_per_unit:.3g}"
+    amount = value * metric.shown_per_unit
+    number = f"{amount:.0f}" if abs(amount) >= 1000 else f"{amount:.3g}"
     return number if bare or not metric.shown_unit else f"{number} {metric.shown_unit}"

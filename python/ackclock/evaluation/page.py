@@ -1,10 +1,13 @@
 """The page of an evaluation: one self-contained HTML file, and its tables."""
 
+import csv
+import io
 import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ackclock.evaluation.against import Direction
 from ackclock.evaluation.criteria import Grade
 from ackclock.evaluation.measured import shown
 from ackclock.evaluation.verdict import Verdict
@@ -67,7 +70,7 @@ def answer(evaluation: Record) -> str:
     return f"{label}{where}, {cases}: {', '.join(parts)}.{names}"
 
 
-def verdicts_table(evaluation: Record) -> Table:
+def verdicts_table(evaluation: Record, *, with_reasons: bool = True) -> Table:
     """Returns the table of all verdicts: a row for each case, a column for each path."""
     paths = [path["name"] for path in evaluation["paths"]]
     by_case: dict[str, dict[str, Record]] = {}
@@ -77,11 +80,14 @@ def verdicts_table(evaluation: Record) -> Table:
     for records in by_case.values():
         first = next(iter(records.values()))
         verdicts = [signed(records[path]["verdict"]) if path in records else "" for path in paths]
-        rows.append([first["number"], first["title"], *verdicts, first["reason"]])
+        why = [first["reason"]] if with_reasons else []
+        rows.append([first["number"], first["title"], *verdicts, *why])
     heads = ["verdict"] if len(paths) == 1 else paths
     columns = [Column("", numeric=True), Column("case"), *map(Column, heads)]
-    why = f"why, on {paths[0]}" if len(paths) > 1 else "why"
-    return table("Verdicts", [*columns, Column(why, spare=1, numeric=False)], rows)
+    if with_reasons:
+        title = f"why, on {paths[0]}" if len(paths) > 1 else "why"
+        columns.append(Column(title, spare=1, numeric=False))
+    return table("Verdicts", columns, rows)
 
 
 def reasons(evaluation: Record) -> list[str]:
@@ -91,6 +97,45 @@ def reasons(evaluation: Record) -> list[str]:
         for case in evaluation["cases"]
         if case["verdict"] in (Verdict.FAIL, Verdict.CONCERN)
     ]
+
+
+def changes_table(evaluation: Record) -> Table:
+    """Returns the table of the cells that are better or worse than in another evaluation."""
+    against = evaluation["against"]
+    rows = [
+        [
+            ("✗ " if cell["direction"] == Direction.WORSE else "✓ ") + cell["direction"],
+            cell["case"],
+            cell["says"],
+            cell["cell"],
+            f"{-cell['relative']:+.1%}".replace("%", " %"),
+        ]
+        for cell in against["cells"]
+        if cell["direction"] != Direction.SAME
+    ]
+    names = ["", "case", "criterion", "cell", "change for the better"]
+    return table(f"Against {against['name']}", names, rows)
+
+
+def cells_csv(evaluation: Record) -> str:
+    """Returns every cell of every criterion as CSV, in base units."""
+    names = list(evaluation["references"])
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    heads = ["case", "path", "run", "criterion", "metric", "subject", "unit", "side", "cell"]
+    writer.writerow([*heads, "grade", "bound", "mean", "low", "high", *names])
+    for case in evaluation["cases"]:
+        for run in case["runs"]:
+            for criterion in run["criteria"]:
+                about = [criterion[name] for name in ("says", "metric", "subject", "unit", "side")]
+                for cell in criterion["cells"]:
+                    numbers = [cell[name] for name in ("bound", "mean", "low", "high")]
+                    others = [cell["references"][name]["mean"] for name in names]
+                    writer.writerow(
+                        [case["id"], case["path"]["name"], run["name"], *about, cell["cell"]]
+                        + [cell["grade"], *numbers, *others]
+                    )
+    return text.getvalue()
 
 
 def checks_table(run: Record) -> Table:
@@ -208,6 +253,7 @@ def page(evaluation: Record, figures: Mapping[str, Sequence[Live]]) -> str:
         verdicts=verdicts_table(evaluation),
         untested=[case for case in evaluation["cases"] if case["verdict"] == Verdict.NOT],
         quotation=quotation(evaluation),
+        against=changes_table(evaluation) if evaluation["against"] else None,
         facts=_facts(evaluation),
         sections=sections,
         failed=(Verdict.FAIL, Verdict.CONCERN),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
-from ackclock.evaluation import followed, measured
+from ackclock.evaluation import against, followed, measured
 from ackclock.evaluation.candidate import Candidate
 from ackclock.evaluation.cell import Cell
 from ackclock.evaluation.measured import Cells
@@ -109,9 +109,18 @@ def continues(plan: Plan, folder: Path) -> bool:
 
 
 def evaluate(
-    plan: Plan, folder: Path, progress: Callable[[float, str], None] | None = None
+    plan: Plan,
+    folder: Path,
+    progress: Callable[[float, str], None] | None = None,
+    before: Callable[[Record], tuple[str, Record]] | None = None,
 ) -> tuple[Record, bool]:
-    """Evaluates, case by case; writes `evaluation.json` and the page.
+    """Evaluates, case by case; writes `evaluation.json`, `cells.csv` and the page.
+
+    Args:
+        plan: The work.
+        folder: The folder.
+        progress: Takes the share done, and the case under way.
+        before: Returns name and record of the evaluation that this one is compared with.
 
     Returns:
         The evaluation as plain data, and true if it is complete: nobody interrupted it.
@@ -135,9 +144,12 @@ def evaluate(
             complete = False
             break
     evaluation = _evaluation(plan, records, complete=complete)
+    if complete and before is not None:
+        evaluation["against"] = against.record(evaluation, *before(evaluation))
     write_sealed(folder / EVALUATION.mark, evaluation)
-    from ackclock.evaluation.page import page
+    from ackclock.evaluation.page import cells_csv, page
 
+    write_whole(folder / "cells.csv", cells_csv(evaluation))
     write_whole(folder / "index.html", page(evaluation, _figures(folder, records)))
     return evaluation, complete
 
@@ -187,6 +199,7 @@ def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
         "seeds": list(plan.seeds),
         "paths": [{"name": path.name, "is": _written(path)} for path in plan.paths],
         "counts": counts,
+        "against": None,
         "failed": _with_verdict(records, Verdict.FAIL),
         "concerns": _with_verdict(records, Verdict.CONCERN),
         "cases": records,
