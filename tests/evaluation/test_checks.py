@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ackclock.evaluation.checks import KINDS
-from tests.controls.evaluation.made_up import finding_of, trace
+from tests.evaluation.made_up import finding_of, trace
 from tests.refusals import refused
 
 UP_AND_DOWN = (("STARTUP", 20), ("DRAIN", 10), ("DOWN", 20), ("CRUISE", 30), ("DOWN", 20))

@@ -4,10 +4,9 @@ import pytest
 
 from ackclock.evaluation import Verdict, judge
 from ackclock.evaluation.checks import Finding
-from ackclock.evaluation.moments import Duration
 from ackclock.evaluation.suite import Assertion, Dialect, Origin, Setup
 from ackclock.evaluation.verdict import together
-from tests.controls.evaluation.made_up import trace
+from tests.evaluation.made_up import trace
 
 BBR3 = Dialect("bbr3", "BBR", {})
 CUBIC = Dialect("cubic", "cubic", {})
@@ -27,7 +26,7 @@ def asserted(origin: str, holds: bool | None, *names: str, ours: bool = False) -
 
 
 def verdict(*assertions: Assertion, dialect: Dialect = BBR3):
-    setup = Setup("", {}, None, Duration(), (), assertions)
+    setup = Setup("", {}, {}, assertions=assertions)
     return judge(setup, dialect, trace((("slow_start", 3),)))
 
 

@@ -6,7 +6,7 @@ metric, perhaps beside the same run of a reference control.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -106,20 +106,20 @@ class Setup:
     name: str
     scenario: Mapping[str, Any]
     changes: Mapping[str, Any]
-    grid: Mapping[str, tuple[Any, ...]]
-    wide_grid: Mapping[str, tuple[Any, ...]]
-    events: tuple[Event, ...]
-    carries: str
-    assertions: tuple[Assertion, ...]
-    criteria: tuple[Criterion, ...]
-    known: Mapping[str, str]
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    wide_grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    carries: str = ""
+    assertions: tuple[Assertion, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    known: Mapping[str, str] = field(default_factory=dict)
 
     def is_on(self, path: TestPath, first: TestPath) -> bool:
         """Returns true unless the run sets what the path sets otherwise than the first path."""
         own = {*self.changes, *self.grid, *self.wide_grid}
         return not any(
-            field in own and value != first.changes.get(field)
-            for field, value in path.changes.items()
+            name in own and value != first.changes.get(name)
+            for name, value in path.changes.items()
         )
 
 
