@@ -55,7 +55,7 @@ def pages(
         if name == "curves":
             return write_gallery([CURVES], _reproduced(folder / name))
         if name == "evaluation":
-            asked = ["evaluate", "bbr1", "--only", "startup-plateau", "--seeds", "1"]
+            asked = ["evaluate", "bbr1", "--suite", "bbr-draft", "--only", "1", "--seeds", "1"]
             assert CliRunner().invoke(cli, [*asked, "-o", str(folder / name)]).exit_code == 0
             return folder / name / "index.html"
         path = folder / f"{name}.html"

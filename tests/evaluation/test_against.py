@@ -77,16 +77,16 @@ def test_many_cells_that_differ_by_chance_are_within_it() -> None:
 
 def test_five_per_cent_are_found_and_one_is_not() -> None:
     """Power: with 2 % between seeds, 5 % less in 20 cells is found in 95 of 100 at least."""
-    found = {0.95: 0, 0.99: 0}
-    for factor in found:
+    detected = {0.95: 0, 0.99: 0}
+    for factor in detected:
         for number in range(100):
             before = evaluation({f"{n}": noise(0.02, 1000 * number + n) for n in range(20)})
             now = evaluation(
                 {f"{n}": factor * noise(0.02, 1000 * number + 500 + n) for n in range(20)}
             )
-            found[factor] += Direction.WORSE in directions(now, before).values()
-    assert found[0.95] >= 95
-    assert found[0.99] == 0
+            detected[factor] += Direction.WORSE in directions(now, before).values()
+    assert detected[0.95] >= 95
+    assert detected[0.99] == 0
 
 
 def test_a_change_says_how_many_seeds_would_show_it() -> None:

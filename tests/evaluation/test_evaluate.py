@@ -162,7 +162,9 @@ def test_a_damaged_mark_is_named_or_written_again(
     again = ackclock("evaluate", "bbr1", *DRAFT, "--only", CASES, "--seeds", 2, "-o", place)
     assert again.exit_code == 2
     assert len(again.stderr.splitlines()) == 1
-    forced = ackclock("evaluate", "bbr1", *DRAFT, "--only", CASES, "--seeds", 2, "-o", place, "--force")
+    forced = ackclock(
+        "evaluate", "bbr1", *DRAFT, "--only", CASES, "--seeds", 2, "-o", place, "--force"
+    )
     assert forced.exit_code == 0, forced.stderr
     written = json.loads((place / "evaluation.json").read_text(encoding="utf-8"))
     assert written["cases"] == evaluation["cases"]
@@ -234,9 +236,7 @@ def test_a_control_that_fails_gives_4(tmp_path: Path) -> None:
 def test_a_control_of_ones_own_is_named(tmp_path: Path) -> None:
     control = '{ kind = "kernel", shipped = "aimd" }'
     folder = tmp_path / "own"
-    outcome = ackclock(
-        "evaluate", control, *DRAFT, "--only", "policer", "--seeds", 1, "-o", folder
-    )
+    outcome = ackclock("evaluate", control, *DRAFT, "--only", "policer", "--seeds", 1, "-o", folder)
     assert "\nbpf:aimd on path " in outcome.stdout
     evaluation = json.loads((folder / "evaluation.json").read_text())
     assert evaluation["control"]["label"] == "bpf:aimd"

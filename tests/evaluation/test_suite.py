@@ -74,7 +74,10 @@ stated = ["It ends."]
 scenario = "alone"
 
 [case.run.set]
-"hops.there.link.steps" = [{ from = "0 s", rate = "rate" }, { from = "slower", rate = "0.5 * rate" }]
+"hops.there.link.steps" = [
+    { from = "0 s", rate = "rate" },
+    { from = "slower", rate = "0.5 * rate" },
+]
 
 [case.run.events]
 slower = { at = { entry = "congestion_avoidance" } }
@@ -143,7 +146,8 @@ def test_every_case_of_the_draft_makes_a_scenario_that_is_valid() -> None:
 @pytest.mark.parametrize("is_full", [False, True])
 def test_every_cell_makes_a_scenario_that_is_valid(name: str, is_full: bool) -> None:
     suite = load(name)
-    candidate = Candidate.of_tcp({"kind": "prague"})
+    queue, control = Candidate.of_queue({"kind": "pie"}), Candidate.of_tcp({"kind": "prague"})
+    candidate = queue if suite.is_of_queues else control
     plan = Plan(suite, suite.cases, candidate, suite.paths, (1, 2), is_full)
     for case in suite.cases:
         assert case.stated or case.lacks, case.id

@@ -15,14 +15,18 @@ from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 
 if TYPE_CHECKING:
-    from ackclock.evaluation import Plan, Suite
+    from ackclock.evaluation import Candidate, Plan, Suite
 
 
 @click.command()
 @click.argument("control", required=False, shell_complete=names_of("controls"))
 @click.option(
-    "--suite", "named", default="rfc9743", show_default=True, metavar="NAME",
-    help="Suite of test cases: its name, or a .toml file.",
+    "--queue", metavar="QUEUE", shell_complete=names_of("queues"),
+    help="Evaluate a queue in place of a control: a name, or a table in TOML.",
+)  # fmt: skip
+@click.option(
+    "--suite", "named", metavar="NAME",
+    help="Suite of test cases: its name, or a .toml file.  [default: rfc9743; rfc7928 for queues]",
 )  # fmt: skip
 @click.option("--only", default="", metavar="CASES", help="Cases by name or number, with commas.")
 @click.option("--list", "listed", is_flag=True, help="List the cases of the suite.")
@@ -31,16 +35,24 @@ if TYPE_CHECKING:
     help="Number of runs of each cell; by default what the suite says.",
 )  # fmt: skip
 @click.option(
-    "--quick/--full", "quick", default=True, show_default=True,
+    "--quick/--full",
+    "quick",
+    default=True,
+    show_default=True,
     help="The cells that tell most, or the wide grids and further paths of the suite.",
 )
 @click.option(
-    "--against", default="", metavar="WHAT",
+    "--against",
+    default="",
+    metavar="WHAT",
     help="Say what is better or worse beyond chance than an earlier evaluation (its folder or "
     "evaluation.json) or another control.",
 )
 @click.option(
-    "--fail-on", type=click.Choice(["fail", "concern"]), default="fail", show_default=True,
+    "--fail-on",
+    type=click.Choice(["fail", "concern"]),
+    default="fail",
+    show_default=True,
     help="Verdict from which on the exit code is 4.",
 )
 @stack_options
@@ -51,8 +63,9 @@ if TYPE_CHECKING:
 @force_option
 @json_option
 def evaluate(
-    control: str | None, named: str, only: str, listed: bool, seeds: int | None, quick: bool,
-    against: str, fail_on: str, output: Path | None, force: bool, as_json: bool,
+    control: str | None, queue: str | None, named: str | None, only: str, listed: bool,
+    seeds: int | None, quick: bool, against: str, fail_on: str, output: Path | None, force: bool,
+    as_json: bool,
 ) -> int:  # fmt: skip
     """Evaluate a congestion control by a suite of test cases.
 
@@ -67,25 +80,26 @@ def evaluate(
       ackclock evaluate mine.py --only Q3,Q6 --against reno
       ackclock evaluate bbr3 --suite bbr-draft
       ackclock evaluate quic:quinn/cubic --only Q2
+      ackclock evaluate --queue fq_codel
     """
     from ackclock import evaluation
 
+    named = named or ("rfc7928" if queue else "rfc9743")
     suite = evaluation.load(named)
     cases = suite.chosen(only)
     if listed:
         _print_cases(suite, as_json)
         return 0
-    if control is None:
-        raise InputError("missing", "CONTROL", "is missing; see ackclock show controls")
+    candidate = _candidate(control, queue, suite)
     number = seeds or suite.seeds[0 if quick else 1]
     plan = evaluation.Plan(
         suite,
         cases,
-        evaluation.Candidate.read(control),
+        candidate,
         suite.paths[:1] if quick else suite.paths,
         tuple(range(1, number + 1)),
         not quick,
-        _command(control, named, only, number, quick=quick),
+        _command(control, queue, named, only, number, quick=quick),
     )
     before = _before(against, plan)
     folder = _claimed(plan, output, force=force)
@@ -94,9 +108,28 @@ def evaluate(
     return _ended(evaluated, complete=complete, fail_on=fail_on)
 
 
-def _command(control: str, named: str, only: str, seeds: int, *, quick: bool) -> str:
+def _candidate(control: str | None, queue: str | None, suite: "Suite") -> "Candidate":
+    from ackclock.evaluation import Candidate
+
+    if control is not None and queue is not None:
+        raise InputError("contradiction", "--queue", "stands in place of CONTROL; give one of them")
+    if suite.is_of_queues:
+        if queue is None:
+            words = f"is missing; {suite.name} evaluates queues: see ackclock show queues"
+            raise InputError("missing", "--queue", words)
+        return Candidate.read_queue(queue)
+    if control is None:
+        words = f"is missing; {suite.name} evaluates controls: see ackclock show controls"
+        raise InputError("missing", "CONTROL", words)
+    return Candidate.read(control)
+
+
+def _command(
+    control: str | None, queue: str | None, named: str, only: str, seeds: int, *, quick: bool
+) -> str:
     """Returns the command that evaluates the same, for a page."""
-    words = ["ackclock", "evaluate", control, "--suite", named, "--seeds", str(seeds)]
+    evaluated = [control] if control is not None else ["--queue", str(queue)]
+    words = ["ackclock", "evaluate", *evaluated, "--suite", named, "--seeds", str(seeds)]
     words += ["--only", only] if only else []
     words += [] if quick else ["--full"]
     return shlex.join(words)
@@ -135,7 +168,8 @@ def _before(against: str, plan: "Plan") -> Any:
         return lambda _: (against, earlier)
     if against in plan.references:
         return lambda evaluated: (against, comparing.reference_of(evaluated, against))
-    other = replace(plan, candidate=Candidate.read(against))
+    read = Candidate.read_queue if plan.suite.is_of_queues else Candidate.read
+    other = replace(plan, candidate=read(against))
 
     def evaluated_first(_: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         record, complete = _evaluated(other, _claimed(other, None, force=False))

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -113,7 +113,9 @@ def changes(now: Record, before: Record) -> list[Change]:
         for cell in criterion["cells"]:
             if cell["cell"] in cells:
                 pairs.append((case, criterion, cell, cells[cell["cell"]]))
-    compared = [_compared(criterion, own, other, paired=paired) for _, criterion, own, other in pairs]
+    compared = [
+        _compared(criterion, own, other, paired=paired) for _, criterion, own, other in pairs
+    ]
     directions = _directions(compared)
     every = [
         Change(
@@ -183,7 +185,10 @@ def _compared(criterion: Record, own: Record, other: Record, *, paired: bool) ->
     if paired and now.size == before.size:
         differences = (now - before) / scale
         differences = differences[~np.isnan(differences)]
-        mean, spread = float(differences.mean()), float(np.std(differences, ddof=1) if differences.size > 1 else 0.0)
+        mean, spread = (
+            float(differences.mean()),
+            float(np.std(differences, ddof=1) if differences.size > 1 else 0.0),
+        )
         return _Compared(
             mean,
             chance_of_more(differences - TRIFLE),
@@ -206,8 +211,8 @@ def _seeds(mean: float, spread: float) -> int:
 
 
 def _mean(values: Array) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else math.nan
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if present.size else math.nan
 
 
 def _numbers(values: Sequence[Any]) -> Array:
@@ -232,8 +237,7 @@ def record(now: Record, name: str, before: Record) -> Record:
     """Returns the comparison with an evaluation as plain data: what changed, in words and cells."""
     every, of_verdicts = changes(now, before), verdicts(now, before)
     count = {
-        direction: sum(change.direction is direction for change in every)
-        for direction in Direction
+        direction: sum(change.direction is direction for change in every) for direction in Direction
     }
     parts = [f"{count[direction]} {direction.value}" for direction in Direction]
     changed = f" Verdicts that changed: {len(of_verdicts)}." if of_verdicts else ""

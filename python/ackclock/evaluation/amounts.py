@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ackclock import units
+from ackclock.errors import InputError
 from ackclock.evaluation.fields import Fields
 from ackclock.evaluation.moments import Moment
 from ackclock.evaluation.trace import DERIVED, PATH_VALUES, VARIABLES, Trace
-from ackclock.errors import InputError
 
 
 def variable(fields: Fields, name: str) -> str:

@@ -1,4 +1,4 @@
-"""The control that is evaluated, with the transport around it."""
+"""The control that is evaluated, with the transport around it; or a queue."""
 
 import ast
 from collections.abc import Mapping
@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine, units
-from ackclock.evaluation.suite import Dialect
-from ackclock.evaluation.trace import PathValues, Trace, of_rows, of_samples
 from ackclock.elements import facts
 from ackclock.elements.registry import registry
 from ackclock.errors import InputError
+from ackclock.evaluation.suite import Dialect
+from ackclock.evaluation.trace import PathValues, Trace, of_rows, of_samples
 from ackclock.limits import SCENARIO_BYTES, read_file
 from ackclock.metrics.tables import column
 from ackclock.plot.spec import FigureSpec
@@ -37,18 +37,20 @@ _LEAST_INTERVAL_NS = 100_000
 
 @dataclass(frozen=True)
 class Candidate:
-    """The control that is evaluated.
+    """The control that is evaluated, or the queue.
 
     Attributes:
-        kind: Its name in suites: the kind of the control, or `quinn/cubic`.
-        tree: The control with its parameters, as in a scenario; of an implementation of QUIC, the
-            transport.
+        kind: Its name in suites: the kind of the control or queue, or `quinn/cubic`.
+        tree: The control or queue with its parameters, as in a scenario; of an implementation of
+            QUIC, the transport.
         is_quic: True if it is an implementation that others wrote.
+        is_queue: True for a queue.
     """
 
     kind: str
     tree: Mapping[str, Any]
     is_quic: bool = False
+    is_queue: bool = False
 
     @classmethod
     def of_tcp(cls, control: Mapping[str, Any]) -> "Candidate":
@@ -84,6 +86,31 @@ class Candidate:
             return cls.of_tcp(resolved)
         return cls(facts.control(flow)[0], resolved, is_quic=True)
 
+    @classmethod
+    def of_queue(cls, queue: Mapping[str, Any]) -> "Candidate":
+        """Makes one of a queue as a suite writes it; values of its scenarios may be in it."""
+        return cls(str(queue["kind"]), queue, is_queue=True)
+
+    @classmethod
+    def read_queue(cls, text: str) -> "Candidate":
+        """Reads a queue: a name, or a table in TOML.
+
+        Raises:
+            InputError: It is unknown, or its parameters are invalid.
+        """
+        text = text.strip()
+        tree = text if text.startswith("{") else f'{{ kind = "{text}" }}'
+        try:
+            queue = dict(engine.parse_scenario(f"queue = {tree}")["queue"])
+            scenario = one_flow(_tcp({"kind": "cubic"}), "1 s")
+            resolved = scenario.replace({"hops.there.queue": queue}).resolve().tree
+        except InputError as error:
+            path = error.field.partition("queue")[2]
+            within = path if text.startswith("{") else ""
+            raise type(error)(error.code, f"--queue{within}", error.message, error.value) from None
+        whole = facts.whole(resolved["hops"][0], "queue")
+        return cls.of_queue({name: value for name, value in whole.items() if name != "facts"})
+
     @property
     def transport(self) -> dict[str, Any]:
         """Its transport, without what a path decides."""
@@ -98,6 +125,8 @@ class Candidate:
     @property
     def label(self) -> str:
         """Its name for people; `python:Idea` for a class Idea of one's own."""
+        if self.is_queue:
+            return self._element("queues")["label"]
         flow = one_flow(self.transport, "1 s").resolve().tree["flows"][0]
         return control_label(facts.control(flow)[0])
 
@@ -106,8 +135,11 @@ class Candidate:
         """Its source: of an implementation, its version."""
         if self.is_quic:
             return str(self.tree.get("version", _RFC))
-        every = registry()["controls"]
-        return str(next(element for element in every if element["name"] == self.kind)["reference"])
+        return self._element("queues" if self.is_queue else "controls")["reference"]
+
+    def _element(self, kind: str) -> dict[str, str]:
+        """Returns its entry in the registry."""
+        return next(element for element in registry()[kind] if element["name"] == self.kind)
 
     @property
     def parameters(self) -> dict[str, Any]:

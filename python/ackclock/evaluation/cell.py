@@ -75,8 +75,12 @@ class Cell:
             "seed": self.seed,
             "replicates": self.replicates,
             "values": values,
+            "hops": [self._hop(dict(hop)) for hop in tree["hops"]],
             "flows": [self._flow(dict(flow)) for flow in tree["flows"]],
         }
+
+    def _hop(self, hop: dict[str, Any]) -> dict[str, Any]:
+        return {**hop, "queue": dict(self.candidate.tree)} if hop["queue"] == CANDIDATE else hop
 
     def _flow(self, flow: dict[str, Any]) -> dict[str, Any]:
         transport = flow.get("transport")
@@ -127,13 +131,13 @@ class Cell:
         The other events come at its end, one after the other, so that runs are the same before.
         """
         end = _time(self.duration_s)
-        at = {
+        moments = {
             event.name: _time(self.duration_s + number)
             for number, event in enumerate(self.setup.events)
             if event.moment.kind != "time"
         }
-        at |= {name: _time(at_s) for name, at_s in (times or {}).items()}
-        tree = {**self._tree, "duration": end, "values": {**self._tree["values"], **at}}
+        moments |= {name: _time(at_s) for name, at_s in (times or {}).items()}
+        tree = {**self._tree, "duration": end, "values": {**self._tree["values"], **moments}}
         if self.setup.assertions:
             tree |= self.candidate.records(self.values["round_trip"])
         return Scenario(tree)

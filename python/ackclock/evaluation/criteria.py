@@ -85,13 +85,13 @@ class Amount:
     value: str
     words: str
 
-    def of(self, cell: "Measured", own: Quantity) -> Array:
+    def amounts(self, cell: "Measured", own: Quantity) -> Array:
         """Returns it for each replicate."""
         if self.value:
             return np.full(cell.replicates, self.times * cell.values.get(self.value, math.nan))
         if self.reference or self.quantity:
             quantity = self.quantity or own
-            return self.times * cell.of(self.reference, quantity)
+            return self.times * cell.metric(self.reference, quantity)
         return np.full(cell.replicates, self.constant)
 
 
@@ -110,10 +110,10 @@ class Measured:
     by_control: Mapping[str, Mapping[str, Array]]
     values: Mapping[str, float]
 
-    def of(self, control: str, quantity: Quantity) -> Array:
+    def metric(self, control: str, quantity: Quantity) -> Array:
         """Returns a metric of a control; NaN where it is unknown."""
-        found = self.by_control.get(control, {}).get(quantity.key)
-        return np.full(self.replicates, math.nan) if found is None else found
+        values = self.by_control.get(control, {}).get(quantity.key)
+        return np.full(self.replicates, math.nan) if values is None else values
 
 
 @dataclass(frozen=True)
@@ -152,35 +152,35 @@ class Criterion:
     def bound(self, cell: Measured, *, far: bool = False) -> Array:
         """Returns the bound for each replicate, or that of a failure."""
         amounts = self.far if far and self.far else self.bounds
-        every = np.stack([amount.of(cell, self.quantity) for amount in amounts])
-        known = ~np.isnan(every)
-        laxest = np.where(known, every, math.inf if self.is_least else -math.inf)
+        every = np.stack([amount.amounts(cell, self.quantity) for amount in amounts])
+        is_known = ~np.isnan(every)
+        laxest = np.where(is_known, every, math.inf if self.is_least else -math.inf)
         bound = laxest.min(axis=0) if self.is_least else laxest.max(axis=0)
-        bound = np.where(known.any(axis=0), bound, math.nan)
+        bound = np.where(is_known.any(axis=0), bound, math.nan)
         if far and not self.far:
             bound = bound / FAR if self.is_least else bound * FAR
         return np.asarray(bound)
 
     def judge(self, cell: Measured) -> "Judgement":
         """Returns the judgement of what is evaluated in a cell."""
-        return self._judged(cell, cell.of("", self.quantity))
+        return self._judged(cell, cell.metric("", self.quantity))
 
     def judge_reference(self, cell: Measured, reference: str) -> "Judgement":
         """Returns the judgement of a reference control by the same bound."""
-        return self._judged(cell, cell.of(reference, self.quantity))
+        return self._judged(cell, cell.metric(reference, self.quantity))
 
     def _judged(self, cell: Measured, values: Array) -> "Judgement":
         bound, far = self.bound(cell), self.bound(cell, far=True)
         sign = -1.0 if self.is_least else 1.0
-        known = ~(np.isnan(values) | np.isnan(bound))
-        if not known.any():
+        is_known = ~(np.isnan(values) | np.isnan(bound))
+        if not is_known.any():
             return Judgement(Grade.UNKNOWN, values, bound, (math.nan,) * 2, math.nan, 1.0)
-        low, high = resampled(sign * (values - bound)[known])
+        low, high = resampled(sign * (values - bound)[is_known])
         grade = Grade.MISSED if low > 0 else Grade.HOLDS if high <= 0 else Grade.UNSURE
-        chance = chance_of_more(sign * (values - far)[known])
+        chance = chance_of_more(sign * (values - far)[is_known])
         middle = _mean(bound)
         scale = abs(middle) if middle else 1.0
-        return Judgement(grade, values, bound, resampled(values[known]), low / scale, chance)
+        return Judgement(grade, values, bound, resampled(values[is_known]), low / scale, chance)
 
 
 @dataclass(frozen=True)
@@ -285,7 +285,7 @@ def _amounts(
     written = fields.any(name)
     every = written if isinstance(written, list) else [written]
     place = fields.path_of(name)
-    return tuple(_amount(one, place, references, own) for one in every)
+    return tuple(_amount(amount, place, references, own) for amount in every)
 
 
 def _amount(tree: Any, place: str, references: Sequence[str], own: Quantity) -> Amount:
@@ -298,11 +298,13 @@ def _amount(tree: Any, place: str, references: Sequence[str], own: Quantity) -> 
     if reference and reference not in references:
         raise InputError.unknown(f"{place}.of", "reference", reference, references)
     value = fields.text("value", "")
-    other = Quantity(metric(fields.text("metric")), fields.text("subject", own.subject)) if (
-        fields.has("metric")
-    ) else None
+    other = (
+        Quantity(metric(fields.text("metric")), fields.text("subject", own.subject))
+        if (fields.has("metric"))
+        else None
+    )
     fields.done()
     factor = "" if times == 1 else f"{times:g} × "
     thing = value.replace("_", " ") or (other.metric.label if other else "")
-    words = f"{factor}{' '.join(filter(None, (thing, f'of {reference}' if thing and reference else reference)))}"
-    return Amount(0.0, times, reference, other, value, words)
+    owner = f"of {reference}" if thing and reference else reference
+    return Amount(0.0, times, reference, other, value, f"{factor}{thing} {owner}".strip())

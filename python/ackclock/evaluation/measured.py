@@ -111,13 +111,13 @@ class Cells:
 def _simulated(cells: Sequence[Cell], quantities: Sequence[Quantity]) -> list[dict[str, Array]]:
     """Returns the metrics of each cell by key: a value for each replicate."""
     result = simulate(together(cells))
-    found: list[dict[str, Array]] = [{} for _ in cells]
+    values_of: list[dict[str, Array]] = [{} for _ in cells]
     for quantity in quantities:
         for (point, subject), values in by_replicate(result, quantity.metric).items():
             if subject == quantity.subject or not quantity.subject:
                 row = [values.get(number, math.nan) for number in range(cells[0].replicates)]
-                found[point][quantity.key] = np.array(row, float)
-    return found
+                values_of[point][quantity.key] = np.array(row, float)
+    return values_of
 
 
 def together(cells: Sequence[Cell]) -> Scenario:
@@ -128,7 +128,10 @@ def together(cells: Sequence[Cell]) -> Scenario:
     # Fields that depend on the grid, such as a length in round trips, are swept with it.
     trees = [cell.scenario().tree for cell in cells]
     paths = [*first.assignments, "duration"]
-    every = [[*cell.assignments.values(), tree["duration"]] for cell, tree in zip(cells, trees, strict=True)]
+    every = [
+        [*cell.assignments.values(), tree["duration"]]
+        for cell, tree in zip(cells, trees, strict=True)
+    ]
     return Scenario({**trees[0], "sweep": {", ".join(paths): every}})
 
 
@@ -169,8 +172,8 @@ def judged(cells: Cells, measured: Sequence[Measured]) -> tuple[Verdict, str, li
     worst = min(records, key=lambda record: order(record["grade"]))
     verdict = _VERDICTS[Grade(worst["grade"])]
     reason = str(worst["found"])
-    if verdict in (Verdict.CONCERN, Verdict.FAIL) and kind in cells.setup.known:
-        return Verdict.KNOWN, f"{cells.setup.known[kind]} {reason}", records
+    if verdict in (Verdict.CONCERN, Verdict.FAIL) and kind in cells.setup.limits:
+        return Verdict.KNOWN, f"{cells.setup.limits[kind]} {reason}", records
     return verdict, reason, records
 
 
@@ -199,7 +202,7 @@ def _record(
                 "bound": _mean(judgement.bound),
                 "chance": judgement.chance,
                 "references": {
-                    name: _numbers(of_cell.of(name, criterion.quantity), None)
+                    name: _numbers(of_cell.metric(name, criterion.quantity), None)
                     for name in cells.references
                 },
             }

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ackclock import units
+from ackclock.errors import InputError
 from ackclock.evaluation.fields import Fields
 from ackclock.evaluation.trace import Trace, Visit
-from ackclock.errors import InputError
 
 #: Rows of a trace: from the first to before the second.
 Rows = tuple[int, int]

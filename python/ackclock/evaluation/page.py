@@ -131,10 +131,9 @@ def cells_csv(evaluation: Record) -> str:
                 for cell in criterion["cells"]:
                     numbers = [cell[name] for name in ("bound", "mean", "low", "high")]
                     others = [cell["references"][name]["mean"] for name in names]
-                    writer.writerow(
-                        [case["id"], case["path"]["name"], run["name"], *about, cell["cell"]]
-                        + [cell["grade"], *numbers, *others]
-                    )
+                    place = [case["id"], case["path"]["name"], run["name"]]
+                    values = [cell["grade"], *numbers, *others]
+                    writer.writerow([*place, *about, cell["cell"], *values])
     return text.getvalue()
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -25,18 +26,46 @@ from ackclock.evaluation.suite import (
     TestPath,
 )
 from ackclock.limits import SCENARIO_BYTES, read_file
+from ackclock.plugins import ByName, Records
 
 #: Version of the file's form.
 SCHEMA = 2
 
-_SUITES = resources.files("ackclock.evaluation") / "suites"
+
+@dataclass(frozen=True)
+class SuiteFile:
+    """A suite that comes with a package.
+
+    Attributes:
+        name: Name on the command line.
+        package: The package that holds the file.
+        file: Path of the file in the package.
+    """
+
+    name: str
+    package: str
+    file: str
+
+    def read(self) -> bytes:
+        """Returns the text of the file."""
+        return (resources.files(self.package) / self.file).read_bytes()
+
+
+_OWN = tuple(
+    SuiteFile(name, "ackclock.evaluation", f"suites/{name}.toml")
+    for name in ("rfc9743", "bbr-draft", "rfc7928")
+)
+
+#: Every suite by name: ackclock's own, and those of other packages.
+SUITES: Mapping[str, SuiteFile] = ByName(Records("ackclock.suites", SuiteFile, _OWN))
+
 # A path that changes nothing, for suites that list none.
 _AS_WRITTEN = TestPath("as written", {})
 
 
 def names() -> list[str]:
-    """Returns the names of the suites that come with ackclock."""
-    return sorted(file.name.removesuffix(".toml") for file in _SUITES.iterdir())
+    """Returns the names of the suites that there are."""
+    return list(SUITES)
 
 
 def load(name: str) -> Suite:
@@ -45,12 +74,12 @@ def load(name: str) -> Suite:
     Raises:
         InputError: There is none, or a mistake is in it; one line.
     """
-    if name in names():
-        file = f"{name}.toml"
-        return _read((_SUITES / file).read_bytes(), file, name)
     path = Path(name)
     if path.suffix != ".toml":
-        raise InputError.unknown("--suite", "suite", name, names())
+        if name not in SUITES:
+            raise InputError.unknown("--suite", "suite", name, names())
+        suite = SUITES[name]
+        return _read(suite.read(), Path(suite.file).name, name)
     try:
         text = read_file(path, SCENARIO_BYTES)
     except OSError as error:
@@ -99,6 +128,7 @@ def _suite(fields: Fields, name: str, digest: str) -> Suite:
         paths=tuple(_path(path) for path in fields.tables("path")) or (_AS_WRITTEN,),
         least_round_trips=head.number("least_round_trips", 0.0),
         references=words.references,
+        is_of_queues=head.choice("of", ("controls", "queues"), "controls") == "queues",
         states=states,
         dialects=words.dialects,
         cases=tuple(_case(case, words) for case in fields.tables("case")),
@@ -171,9 +201,7 @@ def _case(fields: Fields, words: _Words) -> Case:
 
 
 def _setup(fields: Fields, words: _Words) -> Setup:
-    events = tuple(
-        fields.table("events").named(lambda event: _event(event)).values()
-    )
+    events = tuple(fields.table("events").named(lambda event: _event(event)).values())
     trees = fields.take("check", list, "a list of tables", [])
     moments = {"start", "end", *(event.name for event in events)}
     assertions, bounds = [], []
@@ -202,7 +230,9 @@ def _setup(fields: Fields, words: _Words) -> Setup:
         carries=fields.text("carries", ""),
         assertions=tuple(assertions),
         criteria=tuple(bounds),
-        known={str(kind): str(says) for kind, says in fields.take("known", dict, "a table", {}).items()},
+        limits={
+            str(kind): str(says) for kind, says in fields.take("known", dict, "a table", {}).items()
+        },
     )
     fields.done()
     return setup

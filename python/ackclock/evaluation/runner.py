@@ -7,7 +7,7 @@ reproductions have: an interrupted command, given again, continues, and a change
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -78,10 +78,9 @@ class Plan:
 
     @cached_property
     def references(self) -> dict[str, Candidate]:
-        """The reference controls of the suite, by name."""
-        return {
-            name: Candidate.of_tcp(control) for name, control in self.suite.references.items()
-        }
+        """The references of the suite, by name."""
+        make = Candidate.of_queue if self.suite.is_of_queues else Candidate.of_tcp
+        return {name: make(tree) for name, tree in self.suite.references.items()}
 
     def parts(self) -> Iterator[tuple[Case, TestPath]]:
         """Returns each case with each path that it can be run on.
@@ -229,7 +228,7 @@ def _record(
             "suite": plan.suite.digest,
             "case": case.id,
             "path": path.name,
-            "transport": plan.candidate.transport,
+            "evaluated": dict(plan.candidate.tree),
             "seeds": list(plan.seeds),
             "full": plan.is_full,
             "package": address.package(),
@@ -397,7 +396,7 @@ def _followed(
 
 
 def _kept(drawn: Sequence[Live], place: tuple[Path, str, int]) -> str:
-    """Writes the figures of a run; returns their file within the folder, empty if there are none."""
+    """Writes the figures of a run; returns their file within the folder, empty for none."""
     if not drawn:
         return ""
     staging, name, number = place

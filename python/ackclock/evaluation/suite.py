@@ -18,7 +18,7 @@ from ackclock.evaluation.moments import Duration, Moment
 #: The name of a dialect that every control speaks: checks that need no states.
 ANY = "any"
 
-#: In a suite's scenarios, the transport of a flow that is evaluated.
+#: In a suite's scenarios, the transport of a flow or the queue of a hop that is evaluated.
 CANDIDATE = "X"
 
 
@@ -100,7 +100,7 @@ class Setup:
         carries: Rate that the path carries, if a policer lets less through than the link sends.
         assertions: Assertions in order.
         criteria: Criteria in order.
-        known: What is known of a control by its kind, in place of a concern or failure.
+        limits: What is known of a control by its kind, in place of a concern or failure.
     """
 
     name: str
@@ -112,14 +112,13 @@ class Setup:
     carries: str = ""
     assertions: tuple[Assertion, ...] = ()
     criteria: tuple[Criterion, ...] = ()
-    known: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, str] = field(default_factory=dict)
 
     def is_on(self, path: TestPath, first: TestPath) -> bool:
         """Returns true unless the run sets what the path sets otherwise than the first path."""
         own = {*self.changes, *self.grid, *self.wide_grid}
         return not any(
-            name in own and value != first.changes.get(name)
-            for name, value in path.changes.items()
+            name in own and value != first.changes.get(name) for name, value in path.changes.items()
         )
 
 
@@ -185,7 +184,8 @@ class Suite:
         demands: What the source asks of a document about the control, which no run shows.
         paths: The path of every case, then further ones for a full evaluation.
         least_round_trips: Least length of a run in round trips.
-        references: Controls that runs are compared with, by name.
+        references: Controls or queues that runs are compared with, by name.
+        is_of_queues: True if it evaluates queues.
         states: The states that checks may name, with their meanings.
         dialects: Controls whose states are known, by their kind.
         cases: The cases in the order of the source.
@@ -205,6 +205,7 @@ class Suite:
     paths: tuple[TestPath, ...]
     least_round_trips: float
     references: Mapping[str, Mapping[str, Any]]
+    is_of_queues: bool
     states: Mapping[str, str]
     dialects: Mapping[str, Dialect]
     cases: tuple[Case, ...]

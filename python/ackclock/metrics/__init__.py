@@ -141,8 +141,8 @@ _ALL: tuple[Metric, ...] = (
         ),
     ),
     Metric(
-        "useful_share", "useful packets", "Data packets sent that are no retransmissions, as a "
-        "share of the data packets sent, over the whole run.",
+        "useful_share", "useful packets", "Data packets sent for the first time, as a share "
+        "of all data packets sent, over the whole run.",
         "", "%", 100, FLOWS,
         Formula(
             "flows", "sum", ("sent_packets", "retransmitted_packets"), (1, -1), over="sent_packets"

@@ -37,8 +37,8 @@ def windowed_fairness(result: Result) -> list[Value]:
     for (point, replicate), instances in sharing(result).items():
         rates = _rates(instances, *measured_time(result, point))
         every = [jain(window) for window in rates.T] if len(instances) else []
-        known = [index for index in every if not math.isnan(index)]
-        mean = float(np.mean(known)) if known else math.nan
+        indices = [index for index in every if not math.isnan(index)]
+        mean = float(np.mean(indices)) if indices else math.nan
         values.append(Value(point, replicate, TOGETHER, mean))
     return values
 
