@@ -64,7 +64,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help build demo test test-long test-fast \
     test-rust test-computing test-waiting \
     test-papers test-oracle duel reproduce-check bench lab kernel bpf wheel kernel-wheel \
-    lint lint-rust lint-python audit docs docs-pages docs-rust docs-write site \
+    lint lint-rust lint-python audit docs docs-pages docs-rust docs-write site evaluations \
     changelog clean
 .DELETE_ON_ERROR:
 
@@ -232,6 +232,10 @@ site: $(SITE_TOOLS) $(EITHER) $(PAPERS) ## build the documentation site into out
 	$(BIN)/python tools/documentation_site.py out/site-pages
 	rm -rf out/site
 	$(BIN)/zensical build --strict --clean
+	if [ -d out/evaluations ]; then cp -r out/evaluations out/site/; fi
+
+evaluations: $(RELEASE) ## evaluate ten controls by RFC 9743 for the site (10 minutes)
+	$(BIN)/python tools/evaluations.py out/evaluations
 
 # The version is that of Cargo.toml, which a release sets first.
 changelog: $(TOOLS) ## move the files of changes into CHANGELOG.md, for a release

@@ -178,6 +178,7 @@ def test_every_metric_of_a_run(result: Result, record) -> None:
     assert all(summary.interval.replicates in (0, 3) for summary in summaries)
     if record.unit == "" and record.name not in (
         "timeouts",
+        "sent_packets",
         "cwnd_drift",
         "max_min_ratio",
         "rate_cov",

@@ -163,6 +163,7 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
 # rate, of hops that record the delay of each packet, and of clients that ask for data.
 OF_OTHER_FLOWS = (
     "completion_time",
+    "completion_time_p95",
     "equivalence",
     "max_min_ratio",
     "rate_cov",

@@ -65,9 +65,10 @@ def subjects_of(result: Result, metric: Metric) -> set[str]:
 @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda metric: metric.name)
 def test_values_are_of_the_stated_kind(asked: Scenario, result: Result, metric: Metric) -> None:
     names = metric.subjects.names(asked.resolve().tree)
-    # Convergence is of flows that share; other metrics have a value, perhaps an unknown one, of
-    # every flow or hop.
-    unshared = {"voice", "pages"} if metric.name == "convergence_time" else set()
+    # Convergence and starvation are of flows that share; other metrics have a value, perhaps an
+    # unknown one, of every flow or hop.
+    of_sharing = metric.name in ("convergence_time", "starved_share")
+    unshared = {"voice", "pages"} if of_sharing else set()
     assert subjects_of(result, metric) == set(names) - unshared
 
 

@@ -53,7 +53,7 @@ class SuiteFile:
 
 _OWN = tuple(
     SuiteFile(name, "ackclock.evaluation", f"suites/{name}.toml")
-    for name in ("rfc9743", "bbr-draft", "rfc7928")
+    for name in ("rfc9743", "bbr-draft", "rfc7928", "tcpeval", "practice")
 )
 
 #: Every suite by name: ackclock's own, and those of other packages.

@@ -6,8 +6,9 @@ reproductions have: an interrupted command, given again, continues, and a change
 """
 
 import json
+import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -79,8 +80,10 @@ class Plan:
     @cached_property
     def references(self) -> dict[str, Candidate]:
         """The references of the suite, by name."""
-        make = Candidate.of_queue if self.suite.is_of_queues else Candidate.of_tcp
-        return {name: make(tree) for name, tree in self.suite.references.items()}
+        return {
+            name: Candidate.of_queue(tree) if self.suite.is_of_queues else _control(tree)
+            for name, tree in self.suite.references.items()
+        }
 
     def parts(self) -> Iterator[tuple[Case, TestPath]]:
         """Returns each case with each path that it can be run on.
@@ -98,6 +101,11 @@ class Plan:
         first = Cell(case.id, setup, path, self.candidate, self.seeds[0], len(self.seeds))
         every = measured.grid_cells(first, wide=self.is_full)
         return Cells(tuple(every), self.references)
+
+
+def _control(tree: Mapping[str, Any]) -> Candidate:
+    """Returns a reference control; one without parameters has those of its kind, filled in."""
+    return Candidate.read(str(tree["kind"])) if set(tree) == {"kind"} else Candidate.of_tcp(tree)
 
 
 def continues(plan: Plan, folder: Path) -> bool:
@@ -282,9 +290,16 @@ def _made(
         "path": {"name": path.name, "is": _written(path)},
         "verdict": verdict.value,
         "reason": deciding[0]["reason"] if deciding else f"not evaluated: {case.lacks}",
-        "evaluated": datetime.now(UTC).date().isoformat(),
+        "evaluated": _today(),
         "runs": runs,
     }
+
+
+def _today() -> str:
+    """Returns the date, or that of a build that is to be repeated (reproducible-builds.org)."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch.isdecimal() else datetime.now(UTC)
+    return now.date().isoformat()
 
 
 def _blank(setup: Setup) -> Record:

@@ -1,0 +1,169 @@
+"""The verdicts of the suite of RFC 9743 on controls whose faults are known.
+
+The lines are those of section 10 of the specification of evaluations, except where a comment says
+otherwise. Seeds are few: the differences are large.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ackclock.evaluation import Candidate, Plan, evaluate, load, measured
+from ackclock.evaluation.verdict import Verdict
+
+from ..in_process import ackclock
+
+pytestmark = pytest.mark.long
+
+FAULTS = """
+from ackclock.controls import Control
+
+
+class Reno(Control):
+    def cong_avoid(self, call):
+        acked = call.argument[1]
+        if not self.may_open(call):
+            return
+        if self.in_slow_start(call):
+            acked = self.slow_start(call, acked)
+        if acked:
+            self.additive_increase(call, call.cwnd, acked)
+
+    def ssthresh(self, call):
+        return max(call.cwnd // 2, 2)
+
+    def undo_cwnd(self, call):
+        return call.cwnd
+
+
+class Blind(Reno):
+    def ssthresh(self, call):
+        return max(call.cwnd, 2)
+
+
+class Fixed(Reno):
+    def cong_avoid(self, call):
+        call.cwnd = 1000
+
+    def ssthresh(self, call):
+        return 1000
+
+
+class Growing(Reno):
+    def cong_avoid(self, call):
+        call.cwnd += call.argument[1]
+"""
+
+
+def verdicts(control: str, only: str, folder: Path, seeds: int = 3) -> dict[str, str]:
+    suite = load("rfc9743")
+    plan = Plan(
+        suite, suite.chosen(only), Candidate.read(control), suite.paths, (*range(1, seeds + 1),)
+    )
+    record, complete = evaluate(plan, folder)
+    assert complete
+    return {case["number"]: case["verdict"] for case in record["cases"]}
+
+
+@pytest.fixture(name="faults", scope="module")
+def _faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("faults") / "faults.py"
+    file.write_text(FAULTS)
+    return file
+
+
+def test_a_reference_passes_against_itself(tmp_path: Path) -> None:
+    by_number = verdicts("cubic", "", tmp_path / "cubic")
+    assert set(by_number.values()) == {Verdict.PASS, Verdict.NOT}
+    assert [number for number, verdict in by_number.items() if verdict == Verdict.NOT] == [
+        "Q9", "Q12", "Q19", "Q23",
+    ]  # fmt: skip
+    record = json.loads((tmp_path / "cubic" / "evaluation.json").read_text())
+    (beside,) = (case for case in record["cases"] if case["number"] == "Q6")
+    for cell in beside["runs"][0]["criteria"][0]["cells"]:
+        assert cell["mean"] == cell["references"]["cubic"]["mean"], "no harm"
+
+
+@pytest.mark.parametrize(
+    ("control", "expected"),
+    [
+        # A window that reacts to no loss fills every buffer, as CUBIC does: its median is longer.
+        ("Fixed", {"Q2": Verdict.CONCERN, "Q3": Verdict.FAIL, "Q6": Verdict.FAIL}),
+        ("Blind", {"Q3": Verdict.FAIL, "Q6": Verdict.FAIL}),
+        ("Growing", {"Q3": Verdict.FAIL, "Q6": Verdict.FAIL}),
+    ],
+)
+def test_a_planted_fault_fails_its_question(
+    faults: Path, tmp_path: Path, control: str, expected: dict[str, str]
+) -> None:
+    by_number = verdicts(f"{faults}:{control}", ",".join(expected), tmp_path / control)
+    assert by_number == expected
+
+
+def test_a_control_without_fault_fails_none_of_them(faults: Path, tmp_path: Path) -> None:
+    by_number = verdicts(f"{faults}:Reno", "Q2,Q6", tmp_path / "reno")
+    assert Verdict.FAIL not in by_number.values()
+
+
+def test_version_1_of_bbr_fails_where_the_rfc_says_so(tmp_path: Path) -> None:
+    by_number = verdicts("bbr1", "Q3,Q6", tmp_path / "bbr1")
+    assert by_number["Q3"] == Verdict.FAIL
+    assert by_number["Q6"] in (Verdict.CONCERN, Verdict.FAIL)
+
+
+def test_ledbat_gives_way(tmp_path: Path) -> None:
+    verdicts("ledbat", "Q6", tmp_path / "ledbat")
+    record = json.loads((tmp_path / "ledbat" / "evaluation.json").read_text())
+    for criterion in record["cases"][0]["runs"][0]["criteria"]:
+        if criterion["metric"] == "starved_share":
+            assert max(cell["mean"] for cell in criterion["cells"]) == 0.0
+
+
+def test_dctcp_without_marks_is_reno(tmp_path: Path) -> None:
+    """A band of 10 %: their windows after a loss differ by the rounding of a share (DCTCP)."""
+    verdicts("dctcp", "Q10", tmp_path / "dctcp", 5)
+    record = json.loads((tmp_path / "dctcp" / "evaluation.json").read_text())
+    for cell in record["cases"][0]["runs"][0]["criteria"][0]["cells"]:
+        assert cell["mean"] == pytest.approx(cell["references"]["reno"]["mean"], rel=0.1)
+
+
+def test_an_interrupted_evaluation_goes_on_to_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    simulate, calls = measured.simulate, []
+
+    def interrupted(*arguments: object, **options: object):
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return simulate(*arguments, **options)
+
+    command = ("evaluate", "reno", "--only", "Q16,Q20", "--seeds", 2)
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert ackclock(*command, "-o", whole).exit_code == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(measured, "simulate", interrupted)
+        assert ackclock(*command, "-o", parts).exit_code == 130
+    assert ackclock(*command, "-o", parts).exit_code == 0
+    for name in ("evaluation.json", "cells.csv", "index.html"):
+        assert (parts / name).read_bytes() == (whole / name).read_bytes(), name
+
+
+def test_a_comparison_ends_with_4_if_something_is_worse(tmp_path: Path) -> None:
+    before, now = tmp_path / "before", tmp_path / "now"
+    assert ackclock("evaluate", "cubic", "--only", "Q13", "--seeds", 3, "-o", before).exit_code == 0
+    again = ackclock(
+        "evaluate", "cubic", "--only", "Q13", "--seeds", 3, "--against", before, "-o", now
+    )
+    assert again.exit_code == 0, again.stderr
+    assert "0 worse" in " ".join(again.stdout.split())
+    slower = '{ kind = "cubic", c = 0.02 }'
+    worse = ackclock(
+        "evaluate", slower, "--only", "Q13", "--seeds", 3, "--against", before, "-o",
+        tmp_path / "slower",
+    )  # fmt: skip
+    assert worse.exit_code == 4
+    record = json.loads((tmp_path / "slower" / "evaluation.json").read_text())
+    assert record["against"]["worse"] > 0
