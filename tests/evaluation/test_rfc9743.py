@@ -153,15 +153,15 @@ def test_an_interrupted_evaluation_goes_on_to_the_same_bytes(
 
 def test_a_comparison_ends_with_4_if_something_is_worse(tmp_path: Path) -> None:
     before, now = tmp_path / "before", tmp_path / "now"
-    assert ackclock("evaluate", "cubic", "--only", "Q13", "--seeds", 3, "-o", before).exit_code == 0
+    assert ackclock("evaluate", "cubic", "--only", "Q13", "--seeds", 6, "-o", before).exit_code == 0
     again = ackclock(
-        "evaluate", "cubic", "--only", "Q13", "--seeds", 3, "--against", before, "-o", now
+        "evaluate", "cubic", "--only", "Q13", "--seeds", 6, "--against", before, "-o", now
     )
     assert again.exit_code == 0, again.stderr
     assert "0 worse" in " ".join(again.stdout.split())
-    slower = '{ kind = "cubic", c = 0.02 }'
+    slower = '{ kind = "reno", beta = 0.2 }'
     worse = ackclock(
-        "evaluate", slower, "--only", "Q13", "--seeds", 3, "--against", before, "-o",
+        "evaluate", slower, "--only", "Q13", "--seeds", 6, "--against", before, "-o",
         tmp_path / "slower",
     )  # fmt: skip
     assert worse.exit_code == 4
