@@ -30,7 +30,9 @@ KINDS = {
         "control",
         "control = {}",
         "A congestion control decides how much data a TCP sender has in flight. A flow names it in "
-        '`transport = { kind = "tcp", control = …, … }`.',
+        '`transport = { kind = "tcp", control = …, … }`. Two drafts that still move are left out. '
+        "ABBA was redesigned twice in September 2026, and no revision matches its code. C4's draft "
+        "-04 contradicts itself and its code, in signs, dimensions and constants.",
     ),
     "rate_controls": Kind(
         "Rate controls",

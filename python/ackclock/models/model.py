@@ -167,14 +167,21 @@ def _closed_loop(path: FlowPath) -> str:
     )
 
 
-def _resumed(path: FlowPath) -> str:
-    """Returns why no model answers for a transfer that may resume; empty if it does not."""
-    if not path.transfer.resumes or path.transfer.size_segments == inf:
+def _other_start(path: FlowPath) -> str:
+    """Returns why no model answers for a transfer without slow start; empty if it has one."""
+    if path.transfer.size_segments == inf:
         return ""
-    return (
-        "it may begin with the window of an earlier connection (resume); models know only a slow "
-        "start from the initial window"
-    )
+    if path.transfer.resumes:
+        return (
+            "it may begin with the window of an earlier connection (resume); models know only a "
+            "slow start from the initial window"
+        )
+    if path.control.start_growth != 2.0:
+        return (
+            f"its first slow start opens the window {path.control.start_growth:g}-fold in a round "
+            "trip (rapid_start); models know only one that doubles it"
+        )
+    return ""
 
 
 def _cannot_tell(_path: FlowPath) -> str:
@@ -537,7 +544,7 @@ class Model:
             path.loss.unknown
             or _slow_reader(path)
             or _closed_loop(path)
-            or _resumed(path)
+            or _other_start(path)
             or self.refusal(path)
         )
         if path.instances is None:

@@ -236,6 +236,7 @@ class Control:
         slow_start_ends_early: True if slow start may end before a loss, as by HyStart; None if
             unknown.
         early_end: Window at which it ends or becomes slower; None if no number tells it.
+        start_growth: Factor by which the first slow start opens the window in a round trip.
         equation: Loss rate that its throughput equation uses: `loss_intervals` (TFRC), `last_round`
             (TFRCP); `NONE` without an equation, None if unknown.
         path_model: Gains of its model of the path; None if `growth` is another, or if unknown.
@@ -255,6 +256,7 @@ class Control:
     reacts_to_delay: bool | None = None
     slow_start_ends_early: bool | None = None
     early_end: EarlyEnd | None = None
+    start_growth: float = 2.0
     equation: str | Nothing | None = None
     path_model: PathModel | None = None
 

@@ -1,11 +1,12 @@
 //! Controls that open the window as Reno does: slow start, then α segments per round trip. They
 //! differ in the window that they keep after a loss, and some have an α that depends on the window.
 
+use super::rapid_start::RapidStart;
 use super::slow_start::{SlowStart, SlowStartExit, Slower};
 use super::window::Window;
 use super::{
-    Ack, Congestion, CongestionControl, ControlContext, ControlState, Event, MarkReport, Needs,
-    Resumption,
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, Event,
+    MarkReport, Needs, Pace, Resumption,
 };
 use ackclock_spec::units::{BitRate, Bytes, Time};
 use schemars::JsonSchema;
@@ -81,6 +82,8 @@ pub(super) struct AdditiveIncrease<R> {
     slow_start: SlowStart,
     /// Bytes acknowledged of the present window, if growth is per window.
     counted: Option<f64>,
+    /// True if it had a rapid start.
+    is_rapid: bool,
     /// The window before the last reduction for a loss.
     undo: Option<Window>,
 }
@@ -93,8 +96,23 @@ impl<R: Decrease> AdditiveIncrease<R> {
             window: Window::new(context),
             slow_start: SlowStart::new(growth.slow_start_exit, context),
             counted: (growth.growth == Growth::PerWindow).then_some(0.0),
+            is_rapid: false,
             undo: None,
         }
+    }
+
+    /// Makes the first slow start rapid, if there are parameters for it.
+    pub fn starting(
+        mut self,
+        rapid: Option<RapidStart>,
+        exit: SlowStartExit,
+        context: &ControlContext<'_>,
+    ) -> Self {
+        if rapid.is_some() {
+            self.slow_start = SlowStart::rapid(rapid, exit, context);
+            self.is_rapid = true;
+        }
+        self
     }
 
     /// Slows the first slow start down from some window on; nothing then ends it early.
@@ -147,6 +165,24 @@ impl<R: Decrease> AdditiveIncrease<R> {
         self.counted = Some(counted);
     }
 
+    /// Lets a rapid start handle congestion. Returns false if it is to be handled as usual.
+    #[inline(never)] // only with a rapid start, at congestion
+    fn converge(&mut self, now: Time, congestion: &Congestion) -> bool {
+        let before = self.window;
+        let converged = self.slow_start.converges();
+        let beta = self.decrease.kept(now, congestion) / congestion.base.as_f64().max(1.0);
+        let converges = self
+            .slow_start
+            .converge(&mut self.window, now, congestion, beta);
+        if converges && !converged {
+            self.undo = (congestion.kind == CongestionKind::Loss).then_some(before);
+        }
+        if congestion.kind == CongestionKind::SpuriousLoss {
+            self.slow_start.end();
+        }
+        converges
+    }
+
     /// Starts to count a new window after a reduction.
     fn count_anew(&mut self) {
         self.counted = self.counted.map(|_| 0.0);
@@ -155,7 +191,11 @@ impl<R: Decrease> AdditiveIncrease<R> {
 
 impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
     fn needs(&self) -> Needs {
-        self.decrease.needs()
+        let needs = self.decrease.needs();
+        Needs {
+            paces: needs.paces || self.is_rapid,
+            ..needs
+        }
     }
 
     #[inline]
@@ -169,6 +209,9 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
     }
 
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
+        if self.is_rapid && self.converge(now, congestion) {
+            return;
+        }
         let kept = || self.decrease.kept(now, congestion);
         if self.window.react(congestion, &mut self.undo, kept) {
             self.slow_start.end();
@@ -179,6 +222,8 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
     fn on_event(&mut self, _: Time, event: &Event) {
         match event {
             Event::Marks(report) => self.decrease.on_mark_report(report),
+            Event::RecoveryEnd if self.slow_start.end_convergence(&mut self.window) => {}
+            Event::Open { rtt } => self.slow_start.open(*rtt),
             Event::RecoveryEnd => {
                 if let Some(kept) = self.decrease.at_recovery_end() {
                     self.window.set(kept);
@@ -195,6 +240,17 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
+    }
+
+    fn pace(&self) -> Pace {
+        Pace {
+            rate: self.slow_start.pace(&self.window),
+            burst: None,
+        }
+    }
+
+    fn holds_in_recovery(&self) -> bool {
+        self.slow_start.converges()
     }
 
     fn resume(&mut self, step: Resumption) {

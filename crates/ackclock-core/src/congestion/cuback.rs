@@ -69,6 +69,10 @@ impl Factory<ControlKind> for Cuback {
 /// Fewest acknowledged packets for which the window opens by one.
 const LEAST: f64 = 2.0;
 
+/// Most packets by which one ACK opens the window; what it has acknowledged beyond counts later.
+/// Where no window bounds what an ACK acknowledges, nothing else would bound the work.
+const MOST_STEPS: u32 = 1000;
+
 /// Growth since a reduction, in packets. The draft's epoch is the window right after it.
 #[derive(Clone, Copy, Debug)]
 struct Curve {
@@ -196,7 +200,7 @@ impl CubackControl {
             None => self.begin_curve(smoothed_rtt),
         };
         self.growth.pending += credit / self.window.mss();
-        loop {
+        for _ in 0..MOST_STEPS {
             let step = self.step(&curve);
             if self.growth.pending < step {
                 return;
@@ -393,6 +397,22 @@ mod tests {
         }
         // The sums above, rounded up.
         assert_eq!(opened, [14, 29, 46, 56, 67]);
+    }
+
+    /// Twice as many packets as there are in 1000 steps, and without end: the contract of controls
+    /// has such ACKs.
+    #[test]
+    fn the_work_of_an_ack_is_bounded() {
+        let tree = json!({ "kind": "cuback" });
+        let mut clock = AckClock::new(&tree, Span::from_millis(100), 10, Some(1));
+        clock.congestion(CongestionKind::Loss);
+        let before = clock.cwnd();
+        let ack = Ack {
+            credit: Bytes(1 << 60),
+            ..clock.ack_of(MSS)
+        };
+        clock.control.on_ack(clock.now, &ack);
+        assert_eq!(clock.cwnd(), before + 1000.0);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use super::cubic_linux::{CubicLinux, LONGEST_TICK, USUAL_TICK};
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
+use super::rapid_start::{GROWTH, RapidStart};
 use super::slow_start::{SlowStart, SlowStartExit};
 use super::window::Window;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
-    Event, Needs, Resumption, SendLimit,
+    Event, Needs, Pace, Resumption, SendLimit,
 };
 use crate::endpoint::parameters::Arithmetic;
 use ackclock_spec::prelude::*;
@@ -33,6 +34,10 @@ parameters! {
         /// The sign that ends the first slow start before a loss. The default is `"none"` with
         /// exact arithmetic, and `"hystart"` with that of Linux, which has no HyStart++.
         pub slow_start_exit: Option<SlowStartExit> = None,
+        /// Rapid Start in the place of the first slow start; absent: none. Needs exact arithmetic
+        /// and `slow_start_exit` `"none"` or `"hystart++"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rapid_start: Option<RapidStart> = None,
         /// Tick of the kernel's clock, with the arithmetic of Linux: 4 ms if the kernel was built
         /// with `CONFIG_HZ=250`, the default there and here, and 1 ms with 1000. At most 30 ms.
         pub tick: Option<Span> = None,
@@ -76,14 +81,18 @@ impl Element<ControlKind> for Cubic {
             self.tick.get_or_insert(USUAL_TICK);
         }
         self.friendly_speedup.get_or_insert(!linux);
+        let exact = [SlowStartExit::HyStartPlusPlus, SlowStartExit::SearchDrain];
         let exit = consistent(
-            !linux || self.slow_start_exit != Some(SlowStartExit::HyStartPlusPlus),
+            !linux
+                || self
+                    .slow_start_exit
+                    .is_none_or(|exit| !exact.contains(&exit)),
             "slow_start_exit",
             &self.slow_start_exit,
             &["arithmetic"],
             "is not in Linux; choose \"hystart\", or arithmetic = \"exact\"",
         );
-        self.slow_start_exit.get_or_insert(usual_exit(linux));
+        let exit_taken = *self.slow_start_exit.get_or_insert(usual_exit(linux));
         every([
             check_positive("c", self.c, "0.4"),
             check_factor("beta", self.beta, "0.7"),
@@ -93,6 +102,7 @@ impl Element<ControlKind> for Cubic {
             tick,
             bounded,
             exit,
+            RapidStart::check(self.rapid_start, exit_taken, linux),
         ])
     }
 
@@ -120,6 +130,7 @@ impl Element<ControlKind> for Cubic {
             }),
             slow_start_ends_early: self.slow_start_exit.map(SlowStartExit::is_early),
             early_end: self.slow_start_exit.and_then(SlowStartExit::early_end),
+            start_growth: self.rapid_start.map(|_| GROWTH),
             resumes: true,
             linux: Stated::Some(linux),
             ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
@@ -168,6 +179,9 @@ struct CubicControl {
     regained_alpha: f64,
     window: Window,
     slow_start: SlowStart,
+    is_rapid: bool,
+    /// True from the recovery of a rapid start to the first growth after it.
+    converged: bool,
     curve: Curve,
     /// Time of the flow's last event. Time that is application-limited or idle after it does not
     /// count.
@@ -248,7 +262,13 @@ impl CubicControl {
                 friendly_alpha
             },
             window,
-            slow_start: SlowStart::new(parameters.slow_start_exit.unwrap_or_default(), context),
+            slow_start: SlowStart::rapid(
+                parameters.rapid_start,
+                parameters.slow_start_exit.unwrap_or_default(),
+                context,
+            ),
+            is_rapid: parameters.rapid_start.is_some(),
+            converged: false,
             curve: Curve::NONE,
             last_event: Time::ZERO,
             undo: None,
@@ -267,6 +287,12 @@ impl CubicControl {
     fn begin_epoch(&mut self, now: Time) {
         let cwnd = self.window.cwnd();
         let curve = &mut self.curve;
+        if self.converged {
+            self.converged = false;
+            // The window is β times what has arrived.
+            curve.cwnd_prior = cwnd / self.beta;
+            curve.w_max = 2.0 * curve.cwnd_prior;
+        }
         if curve.cwnd_prior == 0.0 {
             curve.cwnd_prior = cwnd; // section 4.10: slow start ended without congestion
         }
@@ -322,6 +348,30 @@ impl CubicControl {
         self.window.raise(epoch.w_est);
     }
 
+    /// Lets a rapid start handle congestion. Returns false if it is to be handled as usual.
+    #[inline(never)] // only with a rapid start, at congestion
+    fn converge(&mut self, now: Time, congestion: &Congestion) -> bool {
+        let before = (self.window, self.curve);
+        let converged = self.slow_start.converges();
+        let beta = match congestion.kind {
+            CongestionKind::Mark => self.beta_after_mark,
+            _ => self.beta,
+        };
+        let converges = self
+            .slow_start
+            .converge(&mut self.window, now, congestion, beta);
+        if converges && !converged {
+            let is_loss = congestion.kind == CongestionKind::Loss;
+            self.undo = is_loss.then(|| Box::new(before));
+            self.converged = true;
+        }
+        if congestion.kind == CongestionKind::SpuriousLoss {
+            self.slow_start.end();
+            self.converged = false;
+        }
+        converges
+    }
+
     /// Records the window at a reduction (sections 4.6 and 4.7).
     fn remember_maximum(&mut self) {
         let cwnd = self.window.cwnd();
@@ -336,6 +386,7 @@ impl CongestionControl for CubicControl {
     fn needs(&self) -> Needs {
         Needs {
             sent: true,
+            paces: self.is_rapid,
             ..Needs::default()
         }
     }
@@ -354,6 +405,9 @@ impl CongestionControl for CubicControl {
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
         self.last_event = now;
         let before = (self.window, self.curve);
+        if self.is_rapid && self.converge(now, congestion) {
+            return;
+        }
         match congestion.kind {
             CongestionKind::Loss => {
                 self.remember_maximum();
@@ -400,6 +454,10 @@ impl CongestionControl for CubicControl {
                 self.exclude_time_until(now); // nothing was in flight: the flow was idle
                 self.last_event = now;
             }
+            Event::Open { rtt } => self.slow_start.open(*rtt),
+            Event::RecoveryEnd => {
+                self.slow_start.end_convergence(&mut self.window);
+            }
             Event::IdleRestart { limit } => {
                 let before = self.window.cwnd();
                 self.window.lower(limit.as_f64());
@@ -413,6 +471,17 @@ impl CongestionControl for CubicControl {
 
     fn cwnd(&self) -> Bytes {
         self.window.bytes()
+    }
+
+    fn pace(&self) -> Pace {
+        Pace {
+            rate: self.slow_start.pace(&self.window),
+            burst: None,
+        }
+    }
+
+    fn holds_in_recovery(&self) -> bool {
+        self.slow_start.converges()
     }
 
     fn resume(&mut self, step: Resumption) {

@@ -32,6 +32,9 @@ pub struct ControlFacts {
     /// does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early_end: Option<EarlyEnd>,
+    /// Factor by which the first slow start opens the window in a round trip. Absent if it is two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_growth: Option<f64>,
     /// True if a transport may set its window to resume a connection. Absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub resumes: bool,

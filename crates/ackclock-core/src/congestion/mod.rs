@@ -30,6 +30,7 @@ pub mod illinois;
 pub mod ledbat;
 pub mod ledbat_plus_plus;
 pub mod prague;
+mod rapid_start;
 pub mod reno;
 mod reno_linux;
 mod rounds;

@@ -25,6 +25,7 @@
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, EarlyEnd, KeptShare, LinuxControl};
+use super::rapid_start::{GROWTH, RapidStart};
 use super::reno_linux::{RenoLinux, Shares};
 use super::slow_start::{SlowStartExit, Slower};
 use super::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
@@ -51,6 +52,10 @@ parameters! {
         /// The sign that ends the first slow start before a loss. Needs exact arithmetic: Linux's
         /// Reno has nothing of the kind.
         pub slow_start_exit: SlowStartExit = SlowStartExit::None,
+        /// Rapid Start in the place of the first slow start; absent: none. Needs exact arithmetic
+        /// and `slow_start_exit` `"none"` or `"hystart++"`.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub rapid_start: Option<RapidStart> = None,
         /// Congestion window from which the first slow start opens it more slowly, in segments;
         /// absent: none. Needs exact arithmetic, and no `slow_start_exit`.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,11 +92,12 @@ impl Element<ControlKind> for Reno {
             "is not in Linux's Reno; choose \"none\", or arithmetic = \"exact\"",
         );
         let change = consistent(
-            self.slow_start_change.is_none() || !linux && !self.slow_start_exit.is_early(),
+            self.slow_start_change.is_none()
+                || !linux && !self.slow_start_exit.is_early() && self.rapid_start.is_none(),
             "slow_start_change",
             &self.slow_start_change,
-            &["arithmetic", "slow_start_exit"],
-            "needs arithmetic = \"exact\" and slow_start_exit = \"none\"",
+            &["arithmetic", "slow_start_exit", "rapid_start"],
+            "needs arithmetic = \"exact\", slow_start_exit = \"none\" and no rapid_start",
         );
         self.growth.get_or_insert(if linux {
             Growth::PerWindow
@@ -106,6 +112,7 @@ impl Element<ControlKind> for Reno {
             growth,
             exit,
             change,
+            RapidStart::check(self.rapid_start, self.slow_start_exit, linux),
             self.slow_start_change.map_or(Ok(()), |window| {
                 check_positive("slow_start_change", window, "30")
             }),
@@ -136,6 +143,7 @@ impl Element<ControlKind> for Reno {
                 self.slow_start_exit.is_early() || self.slow_start_change.is_some(),
             ),
             early_end: self.early_end(),
+            start_growth: self.rapid_start.map(|_| GROWTH),
             resumes: true,
             linux: Stated::Some(LinuxControl::new("reno", self, &kernel)),
             ..ControlFacts::linear(self.alpha, kept)
@@ -181,7 +189,8 @@ impl Factory<ControlKind> for Reno {
             from: segments * context.mss.as_f64(),
             divisor: self.slow_start_divisor,
         });
-        Box::new(AdditiveIncrease::new(&context, growth, share).slowing(slower))
+        let control = AdditiveIncrease::new(&context, growth, share).slowing(slower);
+        Box::new(control.starting(self.rapid_start, self.slow_start_exit, &context))
     }
 }
 

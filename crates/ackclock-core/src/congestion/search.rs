@@ -7,6 +7,7 @@
 //! With a queue they differ: it lengthens the round trip, while the window of W bins stays as long.
 
 use super::Ack;
+use super::window::Window;
 use ackclock_spec::units::{Span, Time};
 
 /// Bins in a window (W).
@@ -16,6 +17,12 @@ const WINDOW: usize = 10;
 const EXTRA: usize = 15;
 /// Tenths of the first round-trip time in a window (WINDOW_SIZE_FACTOR, 3.5).
 const WINDOW_TENTHS: u64 = 35;
+/// Bins of a round trip, rounded up: 1/0.35.
+const ROUND_TRIP: usize = 3;
+/// Smallest window of the drain, in segments.
+const LEAST: f64 = 10.0;
+/// Acknowledged segments for each that the drain sends.
+const ACKED_PER_SENT: f64 = 3.0;
 /// Shortfall that ends slow start, as a share of the sent data (THRESH).
 const THRESHOLD: f64 = 0.26;
 
@@ -68,6 +75,13 @@ impl Search {
         let sent = ack.delivered.0.saturating_add(ack.in_flight.0);
         self.advances(now, rtt, ack.delivered.0, sent)
             && self.shortfall(rtt).is_some_and(|share| share >= THRESHOLD)
+    }
+
+    /// Returns the bytes that were delivered in the last round trip, which is the first one here.
+    pub const fn arrived_lately(&self) -> u64 {
+        let before = self.last.saturating_sub(ROUND_TRIP);
+        let since = self.delivered.at(before);
+        self.delivered.at(self.last).saturating_sub(since)
     }
 
     /// Takes in the data delivered and sent so far. Returns true if a bin has ended.
@@ -123,10 +137,43 @@ impl Search {
     }
 }
 
+/// The drain after a slow start that SEARCH has ended, as version 4.0 of its module for Linux has
+/// it: the window follows what is in flight, and a segment leaves for every three acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drain {
+    /// Window at which it ends, in bytes.
+    target: f64,
+    /// Acknowledged bytes for which nothing has left.
+    counted: f64,
+}
+
+impl Drain {
+    /// Begins a drain to `target` bytes.
+    pub fn new(target: f64, window: &Window) -> Self {
+        Drain {
+            target: target.max(LEAST * window.mss()).min(window.cwnd()),
+            counted: 0.0,
+        }
+    }
+
+    /// Processes an ACK. Returns true at the end.
+    pub fn on_ack(&mut self, window: &mut Window, ack: &Ack) -> bool {
+        let each = ACKED_PER_SENT * window.mss();
+        self.counted += ack.newly_delivered.as_f64();
+        let leave = libm::floor(self.counted / each);
+        self.counted -= leave * each;
+        let cwnd = ack.in_flight.as_f64() + leave * window.mss();
+        window.lower(cwnd.max(self.target));
+        window.cwnd() <= self.target
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::testing::AckClock;
+    use super::super::testing::{AckClock, MSS, context};
     use super::*;
+    use ackclock_spec::streams::Streams;
+    use ackclock_spec::units::Bytes;
     use serde_json::json;
 
     const RTT: Span = Span::from_millis(100);
@@ -279,6 +326,36 @@ mod tests {
             (expected - 0.1..expected + 0.35 + 0.02).contains(&over),
             "{over}"
         );
+    }
+
+    /// 300 segments in flight, 150 of which arrived in the last round trip: one leaves for three
+    /// that arrive. The specification computed 224 and 74 by hand.
+    #[test]
+    fn the_drain_sends_a_segment_for_every_three() {
+        let mut clock = AckClock::new(&json!({ "kind": "reno" }), RTT, 300, None);
+        let streams = Streams::new(1, 0);
+        let mut window = Window::new(&context(&streams, 300, None));
+        let mut drain = Drain::new(150.0 * MSS as f64, &window);
+        let (mut flight, mut acked, mut sent) = (300 * MSS, 0, 0);
+        loop {
+            flight -= MSS;
+            acked += 1;
+            let ack = Ack {
+                newly_delivered: Bytes(MSS),
+                in_flight: Bytes(flight),
+                ..clock.ack_of(MSS)
+            };
+            clock.now = clock.now + Span::from_millis(1);
+            let ends = drain.on_ack(&mut window, &ack);
+            while flight + MSS <= window.cwnd() as u64 {
+                flight += MSS;
+                sent += 1;
+            }
+            if ends {
+                break;
+            }
+        }
+        assert_eq!((acked, sent, flight / MSS), (224, 74, 150));
     }
 
     #[test]

@@ -4,10 +4,11 @@ use super::facts::EarlyEnd;
 use super::hoe::Hoe;
 use super::hystart_linux::HyStartLinux;
 use super::hystart_plus_plus::HyStartPlusPlus;
-use super::search::Search;
+use super::rapid_start::{Rapid, RapidStart};
+use super::search::{Drain, Search};
 use super::window::Window;
-use super::{Ack, ControlContext};
-use ackclock_spec::units::{Span, Time};
+use super::{Ack, Congestion, CongestionKind, ControlContext};
+use ackclock_spec::units::{BitRate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,10 @@ pub enum SlowStartExit {
     /// draft-chung-ccwg-search-09): at once, without the draft's lowering of the window.
     #[serde(rename = "search")]
     Search,
+    /// The same, and then a drain: one packet less for every three acknowledged, down to what
+    /// arrived in the last round trip (version 4.0 of the module for Linux).
+    #[serde(rename = "search-drain")]
+    SearchDrain,
     /// The bandwidth-delay product, estimated from the spacing of the first ACKs (Hoe, SIGCOMM
     /// 1996).
     #[serde(rename = "hoe")]
@@ -76,6 +81,9 @@ pub(super) enum Exit {
     HyStart(Box<HyStartLinux>),
     HyStartPlusPlus(Box<HyStartPlusPlus>),
     Search(Box<Search>),
+    SearchDrain(Box<Search>),
+    Draining(Drain),
+    Rapid(Box<Rapid>),
     Hoe(Box<Hoe>),
     Slower(Slower),
 }
@@ -89,6 +97,7 @@ impl Exit {
                 Exit::HyStartPlusPlus(Box::new(HyStartPlusPlus::new()))
             }
             SlowStartExit::Search => Exit::Search(Box::new(Search::new())),
+            SlowStartExit::SearchDrain => Exit::SearchDrain(Box::new(Search::new())),
             SlowStartExit::Hoe => Exit::Hoe(Box::new(Hoe::new(context.mss.as_f64().max(1.0)))),
         }
     }
@@ -97,13 +106,14 @@ impl Exit {
     /// round-trip time of the connection. Returns true if slow start is over.
     pub fn is_over(&mut self, now: Time, ack: &Ack, cwnd: u64, least: Option<Span>) -> bool {
         match self {
-            Exit::None | Exit::Slower(_) => false,
+            Exit::None | Exit::Slower(_) | Exit::Draining(_) => false,
+            Exit::Rapid(rapid) => rapid.is_over(ack),
             Exit::HyStart(hystart) => match (ack.newest_rtt, least) {
                 (Some(delay), Some(least)) => hystart.is_over(now, ack, cwnd, delay, least),
                 _ => false,
             },
             Exit::HyStartPlusPlus(hystart) => hystart.is_over(ack),
-            Exit::Search(search) => search.is_over(now, ack),
+            Exit::Search(search) | Exit::SearchDrain(search) => search.is_over(now, ack),
             Exit::Hoe(hoe) => hoe.is_over(now, ack, cwnd, least),
         }
     }
@@ -121,6 +131,8 @@ impl Exit {
 pub(super) struct SlowStart {
     /// [`Exit::None`] once the first slow start has ended.
     exit: Exit,
+    /// Round-trip time by which a rapid start is paced.
+    rtt: Option<Span>,
 }
 
 impl SlowStart {
@@ -128,6 +140,24 @@ impl SlowStart {
     pub fn new(exit: SlowStartExit, context: &ControlContext<'_>) -> Self {
         SlowStart {
             exit: Exit::new(exit, context),
+            rtt: None,
+        }
+    }
+
+    /// Creates a rapid one, if there are parameters for it. HyStart++ may go with it.
+    pub fn rapid(
+        rapid: Option<RapidStart>,
+        exit: SlowStartExit,
+        context: &ControlContext<'_>,
+    ) -> Self {
+        let Some(parameters) = rapid else {
+            return SlowStart::new(exit, context);
+        };
+        let hystart = exit == SlowStartExit::HyStartPlusPlus;
+        let rapid = Rapid::new(parameters, hystart.then(HyStartPlusPlus::new));
+        SlowStart {
+            exit: Exit::Rapid(Box::new(rapid)),
+            rtt: None,
         }
     }
 
@@ -135,6 +165,7 @@ impl SlowStart {
     pub const fn slowing(slower: Slower) -> Self {
         SlowStart {
             exit: Exit::Slower(slower),
+            rtt: None,
         }
     }
 
@@ -155,19 +186,88 @@ impl SlowStart {
     /// Opens the window, and ends slow start if the rule says so.
     fn grow_until_over(&mut self, window: &mut Window, now: Time, ack: &Ack) -> f64 {
         let credit = ack.credit.as_f64();
-        let left = match &self.exit {
+        self.rtt = ack.smoothed_rtt;
+        let left = match &mut self.exit {
+            Exit::Rapid(rapid) => rapid.on_ack(window, now, ack),
+            Exit::Draining(drain) => {
+                if drain.on_ack(window, ack) {
+                    window.end_slow_start();
+                }
+                0.0
+            }
             Exit::HyStartPlusPlus(hystart) => hystart.grow(window, credit),
             Exit::Slower(slower) => slower.grow(window, credit),
             _ => window.grow_in_slow_start(credit, 1.0),
         };
         let segments = (window.cwnd() / window.mss()) as u64;
         if self.exit.is_over(now, ack, segments, ack.min_rtt) {
-            window.end_slow_start();
+            match &self.exit {
+                Exit::SearchDrain(search) => {
+                    let target = search.arrived_lately() as f64;
+                    self.exit = Exit::Draining(Drain::new(target, window));
+                }
+                _ => window.end_slow_start(),
+            }
         }
         if !window.in_slow_start() {
             self.exit = Exit::None;
         }
         left
+    }
+
+    /// Takes the round-trip time of the handshake.
+    pub const fn open(&mut self, rtt: Option<Span>) {
+        self.rtt = rtt;
+    }
+
+    /// Begins the recovery of a rapid start, for a loss or mark after which a decrease would leave
+    /// `beta`. Returns false if the congestion is to be handled as usual.
+    pub fn converge(
+        &mut self,
+        window: &mut Window,
+        now: Time,
+        congestion: &Congestion,
+        beta: f64,
+    ) -> bool {
+        let kinds = [CongestionKind::Loss, CongestionKind::Mark];
+        match &mut self.exit {
+            Exit::Rapid(rapid)
+                if kinds.contains(&congestion.kind)
+                    && (rapid.converges() || window.in_slow_start()) =>
+            {
+                if !rapid.converges() {
+                    rapid.converge(window, now, beta);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// True in the recovery of a rapid start.
+    pub fn converges(&self) -> bool {
+        matches!(&self.exit, Exit::Rapid(rapid) if rapid.converges())
+    }
+
+    /// Ends the recovery of a rapid start. Returns false if there is none.
+    pub fn end_convergence(&mut self, window: &mut Window) -> bool {
+        let converges = self.converges();
+        if converges {
+            window.end_slow_start();
+            self.exit = Exit::None;
+        }
+        converges
+    }
+
+    /// Returns the rate at which a rapid start is paced: a window per round trip.
+    pub fn pace(&self, window: &Window) -> Option<BitRate> {
+        let seconds = self.rtt?.as_seconds();
+        match &self.exit {
+            Exit::Rapid(rapid) if !rapid.converges() && seconds > 0.0 => Some(
+                BitRate::from_bit_per_s((window.cwnd() * 8.0 / seconds) as u64),
+            ),
+            _ => None,
+        }
     }
 
     /// Handles congestion: any later slow start is the standard one.
@@ -181,6 +281,8 @@ impl SlowStart {
             Exit::HyStartPlusPlus(hystart) if hystart.is_conservative() => {
                 "conservative_slow_start"
             }
+            Exit::Rapid(rapid) => rapid.mode(),
+            Exit::Draining(_) => "drain",
             _ => "slow_start",
         }
     }

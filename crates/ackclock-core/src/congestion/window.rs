@@ -74,6 +74,10 @@ impl Window {
         }
         credit - used
     }
+    /// Sets cwnd, at least one segment.
+    pub fn set_cwnd(&mut self, cwnd: f64) {
+        self.cwnd = cwnd.clamp(self.mss, LARGEST.max(self.mss));
+    }
     /// Ends slow start: ssthresh becomes cwnd.
     pub fn end_slow_start(&mut self) {
         self.ssthresh = self.cwnd;
@@ -141,9 +145,7 @@ impl Window {
     /// Takes a step of a resumption.
     pub fn resume(&mut self, step: Resumption) {
         match step {
-            Resumption::Window(cwnd) => {
-                self.cwnd = cwnd.as_f64().clamp(self.mss, LARGEST.max(self.mss));
-            }
+            Resumption::Window(cwnd) => self.set_cwnd(cwnd.as_f64()),
             Resumption::Retreat(cwnd) => self.set(cwnd.as_f64()),
             Resumption::Threshold(ssthresh) => {
                 self.set_threshold(ssthresh.as_f64());

@@ -56,6 +56,7 @@ fn choices() -> &'static [Choice] {
         entries()
             .flat_map(variants)
             .chain(SHIPPED.iter().map(program))
+            .chain(["reno", "cubic"].map(|kind| json!({ "kind": kind, "rapid_start": {} })))
             .map(|tree| {
                 let chosen = choose::<ControlKind>(&tree, &NoFiles).unwrap();
                 Choice { tree, chosen }
@@ -95,6 +96,7 @@ fn variants_make_every_choice() {
         json!({ "kind": "reno", "slow_start_exit": "hystart" }),
         json!({ "kind": "reno", "slow_start_exit": "hystart++" }),
         json!({ "kind": "reno", "slow_start_exit": "search" }),
+        json!({ "kind": "reno", "slow_start_exit": "search-drain" }),
         json!({ "kind": "reno", "slow_start_exit": "hoe" }),
         json!({ "kind": "reno", "arithmetic": "linux" }),
     ];

@@ -34,6 +34,7 @@ def control(name: str, stated: facts.Facts) -> Control:
         reacts_to_delay=stated["reacts_to_delay"],
         slow_start_ends_early=stated["slow_start_ends_early"],
         early_end=_early_end(stated["early_end"]),
+        start_growth=float(stated["start_growth"] or 2.0),
         equation=equation["loss"] if equation else equation,
         path_model=_path_model(growth["gains"]),
     )
