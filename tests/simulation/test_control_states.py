@@ -48,3 +48,20 @@ def test_the_model_is_within_its_bounds(ran: Result) -> None:
     assert states["bw_bit_per_s"][acks] == pytest.approx(most[acks], abs=1)
     gains = column(ran, "control_states", "pacing_gain")
     assert set(gains) <= {2.77, 0.5, 0.9, 1.0, 1.25}
+
+
+def test_rate_limited_increase_shows_the_most_in_flight() -> None:
+    # 3 segments in each round trip: maxFS stays the initial window of ten.
+    traffic = {"kind": "cbr", "rate": "2.4 Mbit/s", "packet_size": "3000 bytes"}
+    transport = tcp("reno", "rfc", window_validation="rate_limited_increase")
+    result = simulate(
+        scenario(PATH, [flow(transport, traffic=traffic, control_states=True)], "5 s")
+    )
+    most = column(result, "control_states", "max_fs_bytes")
+    stated = most[~np.isnan(most)]
+    assert len(stated) > 100
+    assert stated.min() >= 10_000
+    windows = column(result, "control_states", "cwnd_bytes")[~np.isnan(most)]
+    assert (windows <= 2 * stated).all()
+    plain = run("reno", control_states=True)
+    assert np.isnan(column(plain, "control_states", "max_fs_bytes")).all()

@@ -163,3 +163,20 @@ def test_captures_carry_the_codepoints(
     assert data[f"{others}_packets"] == 0
     # What is still in the queue or on its way at the end has not arrived.
     assert at_end(result, "marks") - 100 < data["ce_packets"] <= at_end(result, "marks")
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "marked", "counted"),
+    [(1, 2, True, False), (3, 3, True, True), (3, 2, True, False), (2, 2, False, False)],
+)
+def test_hosts_negotiate_ecn_as_linux_does(
+    client: int, server: int, marked: bool, counted: bool
+) -> None:
+    queue = {"kind": "codel", "limit": "200 packets", "ecn": True}
+    transport = tcp("cubic", "linux", tcp_ecn={"client": client, "server": server})
+    described = scenario(path("10 Mbit/s", "20 ms", queue), [flow(transport)], "10 s")
+    parameters = described.resolve().tree["flows"][0]["transport"]
+    assert parameters["ecn"] is marked
+    assert (parameters["ecn_feedback"] == "accurate") is counted
+    marks = simulate(described).tables["hops"]["marks"].to_numpy().max()
+    assert (marks > 0) == marked

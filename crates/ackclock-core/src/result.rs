@@ -513,6 +513,9 @@ rows! {
         idle_restart: f64,
         /// State to which an undo of the last reaction returns; empty if there is none.
         undo_mode: &'a str,
+        /// Most data in flight since the last reduction, by which rate-limited increase bounds the
+        /// window (`max_fs`).
+        max_fs_bytes: f64,
     }
 }
 

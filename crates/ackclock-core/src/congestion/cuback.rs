@@ -54,7 +54,7 @@ impl Element<ControlKind> for Cuback {
             }),
             slow_start_ends_early: Some(self.slow_start_exit.is_early()),
             early_end: self.slow_start_exit.early_end(),
-            resumes: true,
+            resumes: Some(true),
             ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
         }
     }

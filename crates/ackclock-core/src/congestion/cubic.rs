@@ -131,7 +131,7 @@ impl Element<ControlKind> for Cubic {
             slow_start_ends_early: self.slow_start_exit.map(SlowStartExit::is_early),
             early_end: self.slow_start_exit.and_then(SlowStartExit::early_end),
             start_growth: self.rapid_start.map(|_| GROWTH),
-            resumes: true,
+            resumes: Some(true),
             linux: Stated::Some(linux),
             ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
         }

@@ -36,8 +36,8 @@ pub struct ControlFacts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_growth: Option<f64>,
     /// True if a transport may set its window to resume a connection. Absent if not.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub resumes: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<bool>,
     /// Its random draws.
     pub draws: Stated<Draws>,
     /// The same control in Linux, or in a kernel made from it.

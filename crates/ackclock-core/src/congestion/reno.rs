@@ -144,7 +144,7 @@ impl Element<ControlKind> for Reno {
             ),
             early_end: self.early_end(),
             start_growth: self.rapid_start.map(|_| GROWTH),
-            resumes: true,
+            resumes: Some(true),
             linux: Stated::Some(LinuxControl::new("reno", self, &kernel)),
             ..ControlFacts::linear(self.alpha, kept)
         }

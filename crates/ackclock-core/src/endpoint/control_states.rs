@@ -28,6 +28,7 @@ struct Seen {
     newly_lost: Option<Bytes>,
     rtt: Option<Span>,
     sample: Option<(BitRate, SendLimit)>,
+    max_fs: Option<Bytes>,
 }
 
 /// Records the states of a control: after every ACK and every reaction, and after a sent segment
@@ -51,10 +52,16 @@ impl Recorder {
                 newly_lost: None,
                 rtt: None,
                 sample: None,
+                max_fs: None,
             },
             last: None,
             records: Vec::new(),
         }
+    }
+
+    /// Takes the most data in flight since the last reduction.
+    pub fn on_most_in_flight(&mut self, most: Bytes) {
+        self.seen.max_fs = Some(most);
     }
 
     /// Records the state after an ACK.
@@ -67,6 +74,7 @@ impl Recorder {
             newly_lost: Some(ack.newly_lost),
             rtt: ack.newest_rtt,
             sample: sample.map(|sample| (sample.rate(), sample.limited)),
+            max_fs: self.seen.max_fs,
         };
         self.record(now, "ack", Some(ack.in_flight), false, control);
     }
@@ -208,6 +216,7 @@ impl ControlRecord {
             full_bw_reached: flag(model.full_bw_reached),
             idle_restart: flag(model.idle_restart),
             undo_mode: model.undo_mode,
+            max_fs_bytes: bytes(seen.max_fs),
         }
         .push(table);
     }

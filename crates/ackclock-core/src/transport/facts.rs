@@ -76,8 +76,8 @@ pub struct WindowFacts {
     /// if it reads at once.
     pub read_bit_per_s: Stated<u64>,
     /// True if it may begin with the window of an earlier connection. Absent if not.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub resumes: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<bool>,
     /// Segments that an ACK acknowledges for each segment that it counts for the growth of the
     /// window; b of the throughput equations.
     pub segments_per_growth: f64,

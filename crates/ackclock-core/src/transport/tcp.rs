@@ -5,8 +5,8 @@ use super::{EndpointContext, Endpoints, TransportKind};
 use crate::congestion::facts::EcnUse;
 use crate::congestion::{ControlContext, ControlKind};
 use crate::endpoint::parameters::{
-    AfterTimeout, Arithmetic, ByteCounting, EcnFeedback, LossRecovery, Pacing, Preset,
-    RecoveryWindow,
+    AfterTimeout, Arithmetic, ByteCounting, EcnFeedback, LARGEST_TCP_ECN, LossRecovery, Pacing,
+    Preset, RecoveryWindow,
 };
 use crate::endpoint::resume::Resuming;
 use crate::endpoint::{Receiver, Sender, TcpParameters};
@@ -144,7 +144,7 @@ impl Element<TransportKind> for Tcp {
                     Some(rate) => Stated::Some(rate.as_bit_per_s()),
                     None => Stated::None,
                 },
-                resumes: tcp.growth.resume.is_some(),
+                resumes: tcp.growth.resume.map(|_| true),
                 segments_per_growth: segments_per_growth(tcp),
                 linux_arithmetic: tcp.growth.arithmetic == Arithmetic::Linux,
                 whole_threshold: tcp.growth.ssthresh_in_whole_segments,
@@ -182,7 +182,10 @@ impl ReadParameters<TransportKind> for Tcp {
             Some(name) => parse::from_tree(name).map_err(|error| error.within("preset")),
             None => Ok(Preset::default()),
         };
-        let says: Vec<String> = rest.keys().cloned().collect();
+        let mut says: Vec<String> = rest.keys().cloned().collect();
+        if rest.contains_key("tcp_ecn") {
+            says.extend(["ecn", "ecn_feedback"].map(String::from));
+        }
         let parameters = overlay(preset.clone().unwrap_or_default(), rest);
         let arithmetic = parameters
             .as_ref()
@@ -197,7 +200,7 @@ impl ReadParameters<TransportKind> for Tcp {
         let ((control, preset), mut parameters): ((Selection<ControlKind>, _), _) =
             both(both(control, preset), parameters)?;
         consistent(
-            parameters.growth.resume.is_none() || control.facts.resumes,
+            parameters.growth.resume.is_none() || control.facts.resumes == Some(true),
             "resume",
             &control.name,
             &["control"],
@@ -305,6 +308,7 @@ fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
         .map(|name| Err(Error::unknown_field(name, &fields)));
     let mistakes = reading.mistakes.into_iter().map(Err);
     let says = |field: &str| says.iter().any(|name| name == field);
+    let negotiated = negotiate_ecn(&mut parameters, says);
     if parameters.growth.resume.is_some() && !says("pacing") {
         parameters.sending.pacing = match parameters.sending.pacing {
             Pacing::Off => Pacing::Control, // a jump is paced whatever the preset
@@ -315,7 +319,11 @@ fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
     if preset.recovery.longest_ack_delay == preset.timer.rto_minimum && !says("longest_ack_delay") {
         parameters.recovery.longest_ack_delay = parameters.timer.rto_minimum; // as in Linux
     }
-    every(unknown.chain(mistakes).chain([check::check(&parameters)]))?;
+    every(
+        unknown
+            .chain(mistakes)
+            .chain([negotiated, check::check(&parameters)]),
+    )?;
     Ok(parameters)
 }
 
@@ -341,6 +349,45 @@ impl Reading {
         self.mistakes.extend(mistakes);
         record
     }
+}
+
+/// Sets what `tcp_ecn` of both hosts leads to. A resolved scenario says both; they then agree.
+fn negotiate_ecn(parameters: &mut TcpParameters, says: impl Fn(&str) -> bool) -> Result<()> {
+    let Some(hosts) = parameters.ecn.tcp_ecn else {
+        return Ok(());
+    };
+    let negotiated = hosts.negotiated();
+    let feedback = negotiated.unwrap_or(parameters.ecn.feedback);
+    let agree = [
+        (
+            "ecn",
+            says("ecn") && parameters.ecn.enabled != negotiated.is_some(),
+        ),
+        (
+            "ecn_feedback",
+            says("ecn_feedback") && parameters.ecn.feedback != feedback,
+        ),
+    ]
+    .map(|(field, differs)| {
+        consistent(
+            !differs,
+            field,
+            &to_tree(&hosts),
+            &["tcp_ecn"],
+            "is negotiated otherwise by tcp_ecn; remove one of the two",
+        )
+    });
+    let settings = [("client", hosts.client), ("server", hosts.server)].map(|(side, setting)| {
+        in_range(
+            setting <= LARGEST_TCP_ECN,
+            &format!("tcp_ecn.{side}"),
+            &setting,
+            "is too large; the settings are 0 to 5",
+        )
+    });
+    parameters.ecn.enabled = negotiated.is_some();
+    parameters.ecn.feedback = feedback;
+    every(agree.into_iter().chain(settings))
 }
 
 /// Sets the ECN that a control asks for. What the file `says` stays.

@@ -294,7 +294,7 @@ fn acknowledges_each(parameters: &TcpParameters) -> bool {
 }
 
 /// Parameters that a host takes as they are, or that the rules below judge.
-const TAKEN: [&str; 17] = [
+const TAKEN: [&str; 18] = [
     "mss",
     "header",
     "initial_window",
@@ -312,6 +312,7 @@ const TAKEN: [&str; 17] = [
     "idle_restart",
     "pacing",
     "ecn",
+    "tcp_ecn",
 ];
 
 /// Parameters that a control of the kernel sets by itself if it needs ECN.

@@ -22,6 +22,9 @@ pub struct EcnParameters {
     /// Accurate ECN: the byte counters, and the decoding of the packet counter.
     #[serde(rename = "accurate_ecn")]
     pub accurate: AccurateEcn,
+    /// Settings of both hosts from which `ecn` and `ecn_feedback` follow, as Linux negotiates them
+    /// (`tcp_ecn`); absent: these say themselves what holds.
+    pub tcp_ecn: Option<TcpEcn>,
 }
 
 impl EcnParameters {
@@ -61,6 +64,50 @@ pub enum EcnFeedback {
     Accurate,
 }
 
+/// The setting `tcp_ecn` of Linux (`net.ipv4`, 3 and more since 7.0) at both ends.
+///
+/// With 1 a host asks for the ECN of RFC 3168 and takes it. With 2, the default, it only takes it.
+/// With 3 it asks for accurate ECN and takes it. With 4 and 5 it takes accurate ECN. Then 4 asks
+/// for the ECN of RFC 3168, 5 for nothing. With 0 it does neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TcpEcn {
+    /// Setting of the host that opens the connection, which is the sender's.
+    #[serde(default = "passive")]
+    pub client: u8,
+    /// Setting of the other host.
+    #[serde(default = "passive")]
+    pub server: u8,
+}
+
+const fn passive() -> u8 {
+    2
+}
+
+/// Largest value of `tcp_ecn`.
+pub(crate) const LARGEST_TCP_ECN: u8 = 5;
+
+impl TcpEcn {
+    /// Returns the feedback that the two agree upon: the weaker of what the client asks for and
+    /// what the server takes (RFC 9768 section 3.1.2); none without ECN.
+    pub fn negotiated(self) -> Option<EcnFeedback> {
+        let asked = match self.client {
+            1 | 4 => Some(EcnFeedback::Classic),
+            3 => Some(EcnFeedback::Accurate),
+            _ => None,
+        };
+        let taken = match self.server {
+            1 | 2 => Some(EcnFeedback::Classic),
+            3..=LARGEST_TCP_ECN => Some(EcnFeedback::Accurate),
+            _ => None,
+        };
+        match (asked?, taken?) {
+            (EcnFeedback::Accurate, EcnFeedback::Accurate) => Some(EcnFeedback::Accurate),
+            _ => Some(EcnFeedback::Classic),
+        }
+    }
+}
+
 /// Settings of accurate ECN (RFC 9768).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -92,5 +139,30 @@ impl EcnCodepoint {
             EcnCodepoint::Ect0 => Ecn::Capable,
             EcnCodepoint::Ect1 => Ecn::CapableL4s,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three of 36 pairs have accurate ECN, 12 that of RFC 3168, and 21 none.
+    #[test]
+    fn the_weaker_of_what_is_asked_and_taken_is_negotiated() {
+        let pairs = (0..=5).flat_map(|client| (0..=5).map(move |server| TcpEcn { client, server }));
+        let results: Vec<_> = pairs.map(TcpEcn::negotiated).collect();
+        let number = |feedback| results.iter().filter(|&&result| result == feedback).count();
+        let numbers = [
+            Some(EcnFeedback::Accurate),
+            Some(EcnFeedback::Classic),
+            None,
+        ]
+        .map(number);
+        assert_eq!(numbers, [3, 12, 21]);
+        let both = |client, server| TcpEcn { client, server }.negotiated();
+        assert_eq!(both(3, 2), Some(EcnFeedback::Classic));
+        assert_eq!(both(3, 5), Some(EcnFeedback::Accurate));
+        assert_eq!(both(4, 3), Some(EcnFeedback::Classic));
+        assert_eq!(both(2, 2), None);
     }
 }

@@ -13,7 +13,8 @@ mod resume;
 mod sending;
 mod timer;
 
-pub use ecn::{AccurateEcn, EcnCodepoint, EcnFeedback, EcnParameters};
+pub(crate) use ecn::LARGEST_TCP_ECN;
+pub use ecn::{AccurateEcn, EcnCodepoint, EcnFeedback, EcnParameters, TcpEcn};
 pub use growth::{
     Arithmetic, ByteCounting, GrowthParameters, IdleRestart, SsthreshFrom, WindowValidation,
 };

@@ -139,6 +139,7 @@ fn rfc() -> TcpParameters {
                 option: false,
                 thinning_estimate: false,
             },
+            tcp_ecn: None,
         },
     }
 }

@@ -93,6 +93,12 @@ impl Control {
         }
     }
 
+    /// Records the most data in flight since the last reduction, with the next state.
+    pub fn note_most_in_flight(&mut self, most: Bytes) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.on_most_in_flight(most);
+        }
+    }
     /// Records the states from now on.
     pub fn record(&mut self) {
         self.recorder = Some(Box::new(Recorder::new()));

@@ -161,6 +161,7 @@ impl Connection {
             _ => before,
         };
         let most = self.meter.usage.raise(cwnd, flight);
+        self.control.note_most_in_flight(Bytes(most));
         match self.in_slow_start() {
             true => most.saturating_mul(2).saturating_sub(cwnd),
             false if cwnd < most + self.mss => u64::MAX,
