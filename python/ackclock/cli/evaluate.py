@@ -55,6 +55,17 @@ if TYPE_CHECKING:
     show_default=True,
     help="Verdict from which on the exit code is 4.",
 )
+@click.option(
+    "--trace",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Judge a trace of your own implementation, qlog or CSV, by the case that --only names.",
+)
+@click.option(
+    "--rig",
+    type=click.Choice(["plain", "netem", "mahimahi"]),
+    help="Print how to set up the paths of cases elsewhere.",
+)
 @stack_options
 @output_option(
     "Folder of the evaluation. Unchanged cases in it are not run again.",
@@ -64,8 +75,8 @@ if TYPE_CHECKING:
 @json_option
 def evaluate(
     control: str | None, queue: str | None, named: str | None, only: str, listed: bool,
-    seeds: int | None, quick: bool, against: str, fail_on: str, output: Path | None, force: bool,
-    as_json: bool,
+    seeds: int | None, quick: bool, against: str, fail_on: str, trace: Path | None,
+    rig: str | None, output: Path | None, force: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Evaluate a congestion control by a suite of test cases.
 
@@ -81,15 +92,24 @@ def evaluate(
       ackclock evaluate bbr3 --suite bbr-draft
       ackclock evaluate quic:quinn/cubic --only Q2
       ackclock evaluate --queue fq_codel
+      ackclock evaluate --trace mine.sqlog --suite bbr-draft --only policer
     """
     from ackclock import evaluation
 
     named = named or ("rfc7928" if queue else "rfc9743")
     suite = evaluation.load(named)
-    cases = suite.chosen(only)
+    cases = suite.chosen(only.partition(":")[0] if trace else only)
     if listed:
         _print_cases(suite, as_json)
         return 0
+    if rig is not None:
+        from ackclock.evaluation.rigs import described
+
+        for line in described(suite, cases, rig):
+            say(line)
+        return 0
+    if trace is not None:
+        return _judge_trace(suite, only, trace, as_json)
     candidate = _candidate(control, queue, suite)
     number = seeds or suite.seeds[0 if quick else 1]
     plan = evaluation.Plan(
@@ -122,6 +142,29 @@ def _candidate(control: str | None, queue: str | None, suite: "Suite") -> "Candi
         words = f"is missing; {suite.name} evaluates controls: see ackclock show controls"
         raise InputError("missing", "CONTROL", words)
     return Candidate.read(control)
+
+
+def _judge_trace(suite: "Suite", only: str, file: Path, as_json: bool) -> int:
+    """Judges a trace by one case, `policer`, or one of its runs, `drain-time:half`."""
+    from ackclock.evaluation.foreign import judge_trace
+    from ackclock.evaluation.page import trace_table
+    from ackclock.evaluation.verdict import Verdict
+
+    name, _, run = only.partition(":")
+    cases = suite.chosen(name) if name else ()
+    if len(cases) != 1:
+        raise InputError(
+            "missing", "--only", "names the one case of the trace, for example policer"
+        )
+    record = judge_trace(suite, cases[0], run, file)
+    if as_json:
+        print_json(record)
+    else:
+        if record["checks"]:
+            print_table(trace_table(record))
+            say()
+        say_wrapped(f"{record['verdict']}: {record['reason']}. Evidence: {record['evidence']}.")
+    return UNRELIABLE if record["verdict"] == Verdict.FAIL else 0
 
 
 def _command(

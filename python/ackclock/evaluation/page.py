@@ -153,6 +153,13 @@ def checks_table(run: Record) -> Table:
     return table(title, ["check", "origin", "holds in seeds", "found"], rows, note)
 
 
+def trace_table(record: Record) -> Table:
+    """Returns the table of the checks on a trace of somebody else's implementation."""
+    rows = [[check["says"], _HOLDS[check["holds"]], check["found"]] for check in record["checks"]]
+    title = ", ".join(filter(None, (record["case"], record["run"])))
+    return table(f"{title}: {record['evidence']}", ["check", "holds", "found"], rows)
+
+
 def criteria_table(run: Record, label: str) -> Table:
     """Returns the table of a run's criteria, each with its worst cell."""
     rows = []
