@@ -49,6 +49,15 @@ if TYPE_CHECKING:
     "evaluation.json) or another control.",
 )
 @click.option(
+    "--emulate",
+    type=click.IntRange(0),
+    default=0,
+    is_flag=False,
+    flag_value=3,
+    metavar="[CELLS]",
+    help="Run the worst cells on the kernel, too, in real time; three without a number.",
+)
+@click.option(
     "--fail-on",
     type=click.Choice(["fail", "concern"]),
     default="fail",
@@ -75,7 +84,7 @@ if TYPE_CHECKING:
 @json_option
 def evaluate(
     control: str | None, queue: str | None, named: str | None, only: str, listed: bool,
-    seeds: int | None, quick: bool, against: str, fail_on: str, trace: Path | None,
+    seeds: int | None, quick: bool, against: str, emulate: int, fail_on: str, trace: Path | None,
     rig: str | None, output: Path | None, force: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Evaluate a congestion control by a suite of test cases.
@@ -123,7 +132,7 @@ def evaluate(
     )
     before = _before(against, plan)
     folder = _claimed(plan, output, force=force)
-    evaluated, complete = _evaluated(plan, folder, before)
+    evaluated, complete = _evaluated(plan, folder, before, emulate)
     _print(evaluated, folder, as_json)
     return _ended(evaluated, complete=complete, fail_on=fail_on)
 
@@ -191,12 +200,14 @@ def _claimed(plan: "Plan", output: Path | None, *, force: bool) -> Path:
     )
 
 
-def _evaluated(plan: "Plan", folder: Path, before: Any = None) -> tuple[dict[str, Any], bool]:
+def _evaluated(
+    plan: "Plan", folder: Path, before: Any = None, emulate: int = 0
+) -> tuple[dict[str, Any], bool]:
     from ackclock import evaluation
     from ackclock.cli.progress import progress
 
     with progress(f"evaluate {plan.candidate.label}") as tell:
-        return evaluation.evaluate(plan, folder, tell, before)
+        return evaluation.evaluate(plan, folder, tell, before, emulate)
 
 
 def _before(against: str, plan: "Plan") -> Any:
@@ -224,7 +235,14 @@ def _before(against: str, plan: "Plan") -> Any:
 
 
 def _print(evaluated: dict[str, Any], folder: Path, as_json: bool) -> None:
-    from ackclock.evaluation.page import answer, changes_table, quotation, reasons, verdicts_table
+    from ackclock.evaluation.page import (
+        answer,
+        changes_table,
+        emulated_table,
+        quotation,
+        reasons,
+        verdicts_table,
+    )
 
     if as_json:
         print_json({"page": str(folder / "index.html"), **evaluated})
@@ -235,6 +253,9 @@ def _print(evaluated: dict[str, Any], folder: Path, as_json: bool) -> None:
         say_wrapped(reason)
     say()
     say_wrapped(answer(evaluated))
+    if evaluated["emulated"]:
+        say()
+        print_table(emulated_table(evaluated))
     if evaluated["against"]:
         say()
         print_table(changes_table(evaluated))

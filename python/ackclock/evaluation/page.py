@@ -117,6 +117,22 @@ def changes_table(evaluation: Record) -> Table:
     return table(f"Against {against['name']}", names, rows)
 
 
+def emulated_table(evaluation: Record) -> Table:
+    """Returns the table of the cells that were emulated, beside their simulation."""
+    rows = []
+    for cell in evaluation["emulated"]:
+        metric = _metric(cell)
+        kernel = cell["why_not"] or shown(_number(cell["kernel"]), metric)
+        simulated = _with_interval({**cell, "mean": cell["simulated"]}, metric)
+        rows.append([cell["case"], cell["says"], cell["cell"], simulated, kernel])
+    heads = ["case", "criterion", "cell", "simulated", "Linux, one run"]
+    return table("The worst cells on the running kernel", heads, rows)
+
+
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
+
+
 def cells_csv(evaluation: Record) -> str:
     """Returns every cell of every criterion as CSV, in base units."""
     names = list(evaluation["references"])
@@ -259,6 +275,7 @@ def page(evaluation: Record, figures: Mapping[str, Sequence[Live]]) -> str:
         verdicts=verdicts_table(evaluation),
         untested=[case for case in evaluation["cases"] if case["verdict"] == Verdict.NOT],
         quotation=quotation(evaluation),
+        kernel=emulated_table(evaluation) if evaluation["emulated"] else None,
         against=changes_table(evaluation) if evaluation["against"] else None,
         facts=_facts(evaluation),
         sections=sections,
@@ -293,7 +310,9 @@ def _facts(evaluation: Record) -> dict[str, str]:
         "beside": ", ".join(evaluation["references"].values()) or "none",
         **paths,
         "seeds": ", ".join(map(str, evaluation["seeds"])),
-        "evidence": "simulation, packet by packet; no kernel and no capture",
+        "evidence": "simulation, packet by packet"
+        + (f"; {len(evaluation['emulated'])} cells on Linux" if evaluation["emulated"] else ""),
+        "badge": evaluation["badge"],
         "version": f"{evaluation['version']}, build {evaluation['build']}",
         "command": evaluation["command"],
         "evaluated": evaluation["evaluated"],

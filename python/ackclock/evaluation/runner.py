@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
-from ackclock.evaluation import against, followed, measured
+from ackclock.evaluation import against, emulated, followed, measured
 from ackclock.evaluation.candidate import Candidate
 from ackclock.evaluation.cell import Cell
+from ackclock.evaluation.emulated import Worst
 from ackclock.evaluation.measured import Cells
 from ackclock.evaluation.suite import Case, Dialect, Setup, Suite, TestPath
 from ackclock.evaluation.verdict import Verdict, applying, together
@@ -120,6 +121,7 @@ def evaluate(
     folder: Path,
     progress: Callable[[float, str], None] | None = None,
     before: Callable[[Record], tuple[str, Record]] | None = None,
+    emulate: int = 0,
 ) -> tuple[Record, bool]:
     """Evaluates, case by case; writes `evaluation.json`, `cells.csv` and the page.
 
@@ -128,6 +130,7 @@ def evaluate(
         folder: The folder.
         progress: Takes the share done, and the case under way.
         before: Returns name and record of the evaluation that this one is compared with.
+        emulate: Number of cells that are emulated, too, the worst first.
 
     Returns:
         The evaluation as plain data, and true if it is complete: nobody interrupted it.
@@ -151,6 +154,13 @@ def evaluate(
             complete = False
             break
     evaluation = _evaluation(plan, records, complete=complete)
+    if complete and emulate:
+        write_sealed(folder / EVALUATION.mark, evaluation)  # Real time takes minutes.
+        worst = _worst_cells(plan, evaluation)
+        cells = emulated.emulated(
+            worst, emulate, lambda name: progress(1.0, name) if progress else None
+        )
+        evaluation["emulated"] = _as_read(cells)
     if complete and before is not None:
         evaluation["against"] = against.record(evaluation, *before(evaluation))
     write_sealed(folder / EVALUATION.mark, evaluation)
@@ -159,6 +169,26 @@ def evaluate(
     write_whole(folder / "cells.csv", cells_csv(evaluation))
     write_whole(folder / "index.html", page(evaluation, _figures(folder, records)))
     return evaluation, complete
+
+
+def _worst_cells(plan: Plan, evaluation: Record) -> list[Worst]:
+    """Returns every criterion of an evaluation in its worst cell."""
+    path, worst = plan.paths[0], []
+    records = [case for case in evaluation["cases"] if case["path"]["name"] == path.name]
+    for record in records:
+        (case,) = (case for case in plan.cases if case.id == record["id"])
+        for setup, run in zip(case.setups, record["runs"], strict=True):
+            if run["criteria"]:
+                every = plan.cells(case, setup, path)
+                small = tuple(cell for cell in every.cells if not _too_large(case, cell))
+                worst += emulated.worst(case.id, run, replace(every, cells=small))
+    return worst
+
+
+def _badge(suite: Suite, counts: dict[str, int]) -> str:
+    """Returns the verdicts in a line for a badge: `RFC 9743: 18 pass, 2 fail`."""
+    shown = [f"{count} {verdict}" for verdict, count in counts.items() if count]
+    return f"{suite.revision}: {', '.join(shown)}"
 
 
 def _work(plan: Plan, case: Case, path: TestPath) -> float:
@@ -206,14 +236,20 @@ def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
         "seeds": list(plan.seeds),
         "paths": [{"name": path.name, "is": _written(path)} for path in plan.paths],
         "counts": counts,
+        "badge": _badge(suite, counts),
         "against": None,
+        "emulated": [],
         "failed": _with_verdict(records, Verdict.FAIL),
         "concerns": _with_verdict(records, Verdict.CONCERN),
         "cases": records,
     }
-    # As it will be read.
-    read: Record = json.loads(json_text(made))
+    read: Record = _as_read(made)
     return read
+
+
+def _as_read(made: Any) -> Any:
+    """Returns plain data as it will be read: an unknown number is None."""
+    return json.loads(json_text(made))
 
 
 def _with_verdict(records: Sequence[Record], verdict: Verdict) -> list[str]:
@@ -256,7 +292,7 @@ def _record(
         written = {figure.name: Entry.describe(figure, 0) for figure in figures}
         record |= {"address": made_of, "figures": described(written)}
         write_sealed(staging / "record.json", record)
-    read: Record = json.loads(json_text(record))
+    read: Record = _as_read(record)
     return read
 
 
