@@ -57,7 +57,7 @@ def random_impairments(draw: Draw) -> list[Tree]:
     )
     order = one_of(draw, "forbidden", "allowed")
     every = [
-        {"kind": "jitter", "distribution": law, "reordering": order},
+        {"kind": "jitter", "distribution": law, "reordering": order, "until": "4 s"},
         {"kind": "leo", "outage": f"{one_of(draw, 0, 200)} ms", "phase": "9 s"},
         {"kind": "iid_loss", "probability": one_of(draw, "0.1 %", "3 %")},
     ]

@@ -6,6 +6,8 @@ use ackclock_spec::units::{Span, Time};
 
 /// Time between two changes.
 pub const PERIOD: Span = Span::from_millis(15_000);
+/// Time without packets after which the changes in it are not drawn one by one.
+pub const DAY: Span = Span::from_millis(86_400_000);
 /// Time of the first change in a minute.
 const FIRST: Span = Span::from_millis(12_000);
 

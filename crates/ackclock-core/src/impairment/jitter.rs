@@ -31,9 +31,19 @@ pub struct Jitter {
     /// packet after a pause is late, as where a host or a radio has to wake up.
     #[serde(default)]
     pub after_gap: Span,
+    /// Time of the run from which packets are delayed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub from: Span,
+    /// Time of the run until which packets are delayed; absent: to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Span>,
     /// Packets to which it applies.
     #[serde(default = "Applies::data")]
     pub applies: Applies,
+}
+
+fn is_zero(span: &Span) -> bool {
+    *span == Span::ZERO
 }
 
 fn forbidden() -> Overtaking {
@@ -117,6 +127,12 @@ impl Element<ImpairmentKind> for Jitter {
         quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
+        in_range(
+            self.until.is_none_or(|until| until > self.from),
+            "until",
+            &self.until,
+            "is not after from",
+        )?;
         match &self.distribution {
             Distribution::Uniform { .. } | Distribution::Exponential { .. } => Ok(()),
             Distribution::Normal {
@@ -142,6 +158,7 @@ impl Element<ImpairmentKind> for Jitter {
     fn facts(&self) -> ImpairmentFacts {
         ImpairmentFacts {
             delays: Some(true),
+            changes: Some(self.from > Span::ZERO || self.until.is_some()),
             reorders: Some(self.reordering == Overtaking::Allowed),
             ..ImpairmentFacts::of(self.applies, Side::AfterLink)
         }
@@ -160,6 +177,14 @@ impl Factory<ImpairmentKind> for Jitter {
 
     fn draws(&self) -> bool {
         true
+    }
+}
+
+impl Jitter {
+    /// True if it delays packets at that time.
+    fn holds_at(&self, now: Time) -> bool {
+        let since = now.since(Time::ZERO);
+        since >= self.from && self.until.is_none_or(|until| since < until)
     }
 }
 
@@ -373,7 +398,7 @@ struct JitterImpairment {
 
 impl Impairment for JitterImpairment {
     fn judge(&mut self, now: Time, packet: &Packet) -> Verdict {
-        if !self.parameters.applies.to(packet) {
+        if !self.parameters.applies.to(packet) || !self.parameters.holds_at(now) {
             return Verdict::Pass;
         }
         let last = self.last.replace(now);
@@ -416,6 +441,21 @@ mod tests {
             (observed - mean).abs() < 4.0 * sigma,
             "{observed} for {mean}"
         );
+    }
+
+    #[test]
+    fn it_may_hold_for_a_part_of_the_run() {
+        let mut jitter = tests::build(json!({
+            "kind": "jitter",
+            "distribution": { "kind": "uniform", "maximum": "10 ms" },
+            "from": "1 s",
+            "until": "3 s"
+        }));
+        let delays = [0, 999, 1000, 2999, 3000].map(|ms| {
+            let at = Time::ZERO + Span::from_millis(ms);
+            jitter.judge(at, &packet()) != Verdict::Pass
+        });
+        assert_eq!(delays, [false, false, true, true, false]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
 use crate::packet::Packet;
-use crate::reallocation::{self, PERIOD};
+use crate::reallocation::{self, DAY, PERIOD};
 use ackclock_spec::prelude::*;
 use serde_json::json;
 
@@ -136,6 +136,10 @@ struct LeoImpairment {
 impl LeoImpairment {
     /// Takes in the changes by now.
     fn advance(&mut self, now: Time) {
+        if now.since(self.coming) > DAY {
+            let whole = now.since(self.coming).as_nanos() / PERIOD.as_nanos();
+            self.coming = self.coming + PERIOD * whole;
+        }
         while self.coming <= now {
             self.last = Some(self.coming);
             self.coming = self.coming + PERIOD;

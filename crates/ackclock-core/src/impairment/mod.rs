@@ -14,6 +14,7 @@ pub mod gilbert_elliott;
 pub mod iid_loss;
 pub mod jitter;
 pub mod leo;
+pub mod measured_delay;
 pub mod periodic_loss;
 pub mod policer;
 pub mod scheduled_delay;
@@ -120,6 +121,7 @@ impl Kind for ImpairmentKind {
         Entry::of::<jitter::Jitter>(),
         Entry::of::<scheduled_delay::ScheduledDelay>(),
         Entry::of::<leo::Leo>(),
+        Entry::of::<measured_delay::MeasuredDelay>(),
         Entry::of::<aggregation::Aggregation>(),
         Entry::of::<duplicate::Duplicate>(),
         Entry::of::<ecn_rewrite::EcnRewrite>(),

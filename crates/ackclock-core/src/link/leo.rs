@@ -3,7 +3,7 @@
 use super::facts::LinkFacts;
 use super::piecewise::{Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
-use crate::reallocation::{self, PERIOD};
+use crate::reallocation::{self, DAY, PERIOD};
 use ackclock_spec::prelude::*;
 use serde_json::json;
 
@@ -128,6 +128,19 @@ struct Served {
 impl Rates for Served {
     fn piece(&self) -> Piece {
         self.piece
+    }
+
+    /// Skips changes that nothing has met for a day: the rate before them holds until the last.
+    fn seek(&mut self, at: Time) {
+        let since = at.since(self.change);
+        if since > DAY {
+            let whole = since.as_nanos() / PERIOD.as_nanos();
+            self.change = self.change + PERIOD * whole;
+            self.piece.until = self.change;
+        }
+        while at >= self.piece.until && !self.piece.until.is_never() {
+            self.advance();
+        }
     }
 
     fn advance(&mut self) {

@@ -44,6 +44,8 @@ impl Files for SampleFiles {
     fn read(&self, name: &str) -> Result<String, String> {
         Ok(if name.contains("sizes") {
             "size\n1 kB\n20 kB\n".into()
+        } else if name.contains("irtt") {
+            "timestamp,rtt,uplink,downlink\n1000000,9,4,5\n21000000,0,-1,0\n".into()
         } else if name.ends_with(".csv") {
             "time,rate\n0 s,10 Mbit/s\n500 ms,0 bit/s\n700 ms,2 Mbit/s\n".into()
         } else {
