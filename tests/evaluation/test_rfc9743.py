@@ -128,6 +128,20 @@ def test_dctcp_without_marks_is_reno(tmp_path: Path) -> None:
         assert cell["mean"] == pytest.approx(cell["references"]["reno"]["mean"], rel=0.1)
 
 
+def test_a_rate_control_is_evaluated_where_the_question_fits(tmp_path: Path) -> None:
+    by_number = verdicts("tfrc", "Q18,Q20,Q25", tmp_path / "tfrc", 2)
+    assert by_number["Q25"] == Verdict.NOT
+    record = json.loads((tmp_path / "tfrc" / "evaluation.json").read_text())
+    reasons = {case["number"]: case["reason"] for case in record["cases"]}
+    assert reasons["Q25"].startswith('cannot be run: flows.x.traffic.kind: "rpc"')
+    assert record["control"]["label"] == "TFRC"
+    # It retransmits nothing, and no timeout ends it.
+    (case,) = (case for case in record["cases"] if case["number"] == "Q18")
+    grades = {entry["metric"]: entry["grade"] for entry in case["runs"][0]["criteria"]}
+    assert grades == {"useful_share": "holds", "timeouts": "holds"}
+    assert by_number["Q20"] in (Verdict.PASS, Verdict.CONCERN)
+
+
 def test_an_interrupted_evaluation_goes_on_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,12 +45,14 @@ class Candidate:
             QUIC, the transport.
         is_quic: True if it is an implementation that others wrote.
         is_queue: True for a queue.
+        is_rate_control: True for a rate control, over UDP.
     """
 
     kind: str
     tree: Mapping[str, Any]
     is_quic: bool = False
     is_queue: bool = False
+    is_rate_control: bool = False
 
     @classmethod
     def of_tcp(cls, control: Mapping[str, Any]) -> "Candidate":
@@ -70,8 +72,9 @@ class Candidate:
         text = text.strip()
         try:
             tree = _table(text)
-            is_quic = tree.get("kind") == "quic"
-            scenario = one_flow(tree if is_quic else _tcp(tree), "1 s")
+            is_quic, is_rate = tree.get("kind") == "quic", tree.get("kind") in _rate_controls()
+            made = _udp(tree) if is_rate else _tcp(tree)
+            scenario = one_flow(tree if is_quic else made, "1 s")
             flow = scenario.resolve().tree["flows"][0]
             engine.check_simulation(scenario.tree, scenario.folder)
         except InputError as error:
@@ -82,6 +85,8 @@ class Candidate:
         parts = ("transport",) if is_quic else ("transport", "control")
         whole = facts.whole(flow, *parts)
         resolved = {str(name): value for name, value in whole.items() if name != "facts"}
+        if is_rate:
+            return cls(str(resolved["kind"]), resolved, is_rate_control=True)
         if not is_quic:
             return cls.of_tcp(resolved)
         return cls(facts.control(flow)[0], resolved, is_quic=True)
@@ -114,6 +119,8 @@ class Candidate:
     @property
     def transport(self) -> dict[str, Any]:
         """Its transport, without what a path decides."""
+        if self.is_rate_control:
+            return _udp(self.tree)
         return dict(self.tree) if self.is_quic else _tcp(self.tree)
 
     @property
@@ -125,8 +132,8 @@ class Candidate:
     @property
     def label(self) -> str:
         """Its name for people; `python:Idea` for a class Idea of one's own."""
-        if self.is_queue:
-            return self._element("queues")["label"]
+        if self.is_queue or self.is_rate_control:
+            return self._element(self._registered)["label"]
         flow = one_flow(self.transport, "1 s").resolve().tree["flows"][0]
         return control_label(facts.control(flow)[0])
 
@@ -135,7 +142,14 @@ class Candidate:
         """Its source: of an implementation, its version."""
         if self.is_quic:
             return str(self.tree.get("version", _RFC))
-        return self._element("queues" if self.is_queue else "controls")["reference"]
+        return self._element(self._registered)["reference"]
+
+    @property
+    def _registered(self) -> str:
+        """Name of the registry that has it."""
+        if self.is_queue:
+            return "queues"
+        return "rate_controls" if self.is_rate_control else "controls"
 
     def _element(self, kind: str) -> dict[str, str]:
         """Returns its entry in the registry."""
@@ -149,9 +163,9 @@ class Candidate:
     def flow(self, flow: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Returns a flow of a suite with its transport.
 
-        Options of TCP, and records of a control's states, are not for an implementation of QUIC.
+        Options of TCP, and records of a control's states, are for TCP only.
         """
-        if not self.is_quic:
+        if not (self.is_quic or self.is_rate_control):
             return {**flow, "transport": {**self.transport, **options}}
         others = {name: value for name, value in flow.items() if name != "control_states"}
         return {**others, "transport": self.transport}
@@ -226,6 +240,15 @@ def _only_class(file: Path) -> str:
 def _tcp(control: Mapping[str, Any]) -> dict[str, Any]:
     """Returns TCP of Linux with a control."""
     return {"kind": "tcp", "preset": "linux", "control": dict(control)}
+
+
+def _udp(control: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns UDP with a rate control."""
+    return {"kind": "udp", "control": dict(control)}
+
+
+def _rate_controls() -> list[str]:
+    return [element["name"] for element in registry()["rate_controls"]]
 
 
 def _columns(result: Result, name: str) -> dict[str, Any]:

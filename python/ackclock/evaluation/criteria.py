@@ -30,6 +30,17 @@ RESAMPLES, CONFIDENCE, SEED = 2000, 0.95, 1
 LEVEL = 0.05
 
 
+# Metrics of a time until something ends.
+_ENDS = (
+    "completion_time",
+    "completion_time_p95",
+    "request_time",
+    "request_time_p50",
+    "request_time_p99",
+    "page_time",
+)
+
+
 class Grade(StrEnum):
     """The grade of a criterion in one cell."""
 
@@ -58,6 +69,11 @@ class Quantity:
     metric: Metric
     subject: str
     label: str = ""
+
+    @property
+    def is_of_an_end(self) -> bool:
+        """True for a time until something ends. Unknown means then that nothing has ended."""
+        return self.metric.name in _ENDS
 
     @property
     def key(self) -> str:
@@ -171,6 +187,8 @@ class Criterion:
 
     def _judged(self, cell: Measured, values: Array) -> "Judgement":
         bound, far = self.bound(cell), self.bound(cell, far=True)
+        if self.quantity.is_of_an_end:
+            values = np.where(np.isnan(values) & ~np.isnan(bound), math.inf, values)
         sign = -1.0 if self.is_least else 1.0
         is_known = ~(np.isnan(values) | np.isnan(bound))
         if not is_known.any():

@@ -259,7 +259,8 @@ def _words(record: Record, criterion: Criterion, reference_too: Sequence[str]) -
     count = len(record["cells"])
     where = f" in the worst of {count} cells ({row['cell']})" if count > 1 else ""
     number = f"{record['label']} {shown(row['mean'], metric)}"
-    spread = f" ({shown(row['low'], metric, bare=True)} to {shown(row['high'], metric, bare=True)})"
+    low, high = (shown(row[end], metric, bare=True) for end in ("low", "high"))
+    spread = f" ({low} to {high})" if low != high else ""
     others = "".join(
         f"; {name} {shown(numbers['mean'], metric)}" for name, numbers in row["references"].items()
     )
@@ -269,10 +270,12 @@ def _words(record: Record, criterion: Criterion, reference_too: Sequence[str]) -
     return f"{number}{spread}{where}{others}; {bound}{too}{unsure}"
 
 
-def shown(value: float, metric: Any, *, bare: bool = False) -> str:
+def shown(value: float | None, metric: Any, *, bare: bool = False) -> str:
     """Returns a value of a metric as people read it, with its unit unless it is bare."""
-    if math.isnan(value):
+    if value is None or math.isnan(value):
         return "unknown"
+    if math.isinf(value):
+        return "never"
     amount = value * metric.shown_per_unit
     number = f"{amount:.0f}" if abs(amount) >= 1000 else f"{amount:.3g}"
     return number if bare or not metric.shown_unit else f"{number} {metric.shown_unit}"

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -122,15 +121,11 @@ def emulated_table(evaluation: Record) -> Table:
     rows = []
     for cell in evaluation["emulated"]:
         metric = _metric(cell)
-        kernel = cell["why_not"] or shown(_number(cell["kernel"]), metric)
+        kernel = cell["why_not"] or shown(cell["kernel"], metric)
         simulated = _with_interval({**cell, "mean": cell["simulated"]}, metric)
         rows.append([cell["case"], cell["says"], cell["cell"], simulated, kernel])
     heads = ["case", "criterion", "cell", "simulated", "Linux, one run"]
     return table("The worst cells on the running kernel", heads, rows)
-
-
-def _number(value: Any) -> float:
-    return math.nan if value is None else float(value)
 
 
 def cells_csv(evaluation: Record) -> str:
@@ -241,10 +236,11 @@ class _Unknown:
 
 
 def _with_interval(cell: Record, metric: Any) -> str:
+    if cell["mean"] is None and cell.get("grade") in (Grade.MISSED, Grade.FAR):
+        return "never"
     low, high = (shown(cell[end], metric, bare=True) for end in ("low", "high"))
     mean = shown(cell["mean"], metric)
-    same = low == high or any(math.isnan(cell[end]) for end in ("low", "high"))
-    return mean if same else f"{mean} ({low} to {high})"
+    return mean if low == high else f"{mean} ({low} to {high})"
 
 
 def page(evaluation: Record, figures: Mapping[str, Sequence[Live]]) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ackclock import engine
+from ackclock.errors import InputError
 from ackclock.evaluation import against, emulated, followed, measured
 from ackclock.evaluation.candidate import Candidate
 from ackclock.evaluation.cell import Cell
@@ -99,9 +100,12 @@ class Plan:
 
     def cells(self, case: Case, setup: Setup, path: TestPath) -> Cells:
         """Returns the cells of a run whose criteria are about metrics."""
-        first = Cell(case.id, setup, path, self.candidate, self.seeds[0], len(self.seeds))
+        # A reference finds the grid, as what is evaluated may not be able to run in it.
+        stands_in = next(iter(self.references.values()), self.candidate)
+        first = Cell(case.id, setup, path, stands_in, self.seeds[0], len(self.seeds))
         every = measured.grid_cells(first, wide=self.is_full)
-        return Cells(tuple(every), self.references)
+        own = tuple(replace(cell, candidate=self.candidate) for cell in every)
+        return Cells(own, self.references)
 
 
 def _control(tree: Mapping[str, Any]) -> Candidate:
@@ -363,6 +367,9 @@ def _measured(
 ) -> Record:
     """Returns the record of a run whose criteria are about metrics."""
     every = plan.cells(case, setup, path)
+    why = _refusal(every)
+    if why:
+        return _left_out(setup, why)
     small = tuple(cell for cell in every.cells if not _too_large(case, cell))
     if not small:
         return _left_out(setup, _too_large(case, every.cells[0]))
@@ -388,6 +395,28 @@ def _measured(
         "figure_seed": worst.seed,
         "scenario": worst.scenario().tree,
     }
+
+
+def _refusal(cells: Cells) -> str:
+    """Returns why what is evaluated cannot be run in some cell; empty if it can.
+
+    Raises:
+        InputError: A reference cannot be run either: the mistake is the suite's.
+    """
+    for reference in list(cells.references.values())[:1]:
+        _check([replace(cell, candidate=reference) for cell in cells.cells])
+    try:
+        _check(cells.cells)
+    except InputError as error:
+        return f"cannot be run: {error}"
+    return ""
+
+
+def _check(cells: Sequence[Cell]) -> None:
+    scenario = measured.together(cells)
+    scenario.check()
+    for point in scenario.expand():
+        engine.check_simulation(point.scenario.tree, scenario.folder)
 
 
 def _worst(criteria: Sequence[Record]) -> int:
