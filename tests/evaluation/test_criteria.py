@@ -51,11 +51,11 @@ def test_a_bound_is_the_laxest_of_its_amounts(
 def test_what_never_ends_is_far_beyond() -> None:
     tree = {"says": "It ends", "metric": "completion_time", "of": "x", "most": {"of": "cubic"}}
     ends = criteria.read(Fields(tree, "check"), ("cubic",))
-    known, unknown = ({"completion_time(x)": np.full(SEEDS, value)} for value in (2.0, math.nan))
-    never = ends.judge(Measured(SEEDS, {"": unknown, "cubic": known}, {}))
+    ended, unended = ({"completion_time(x)": np.full(SEEDS, value)} for value in (2.0, math.nan))
+    never = ends.judge(Measured(SEEDS, {"": unended, "cubic": ended}, {}))
     assert graded([never]) == [Grade.FAR]
     # Where the reference does not end either, nothing is known.
-    assert ends.judge(Measured(SEEDS, {"": unknown, "cubic": unknown}, {})).grade is Grade.UNKNOWN
+    assert ends.judge(Measured(SEEDS, {"": unended, "cubic": unended}, {})).grade is Grade.UNKNOWN
 
 
 def test_an_interval_that_holds_the_bound_is_unsure() -> None:
