@@ -106,7 +106,7 @@ class Candidate:
         text = text.strip()
         tree = text if text.startswith("{") else f'{{ kind = "{text}" }}'
         try:
-            queue = dict(engine.parse_scenario(f"queue = {tree}")["queue"])
+            queue = facts.whole(engine.parse_scenario(f"queue = {tree}"), "queue")
             scenario = one_flow(_tcp({"kind": "cubic"}), "1 s")
             resolved = scenario.replace({"hops.there.queue": queue}).resolve().tree
         except InputError as error:

@@ -10,7 +10,7 @@ import numpy as np
 from ackclock import engine, units
 from ackclock.elements import facts
 from ackclock.evaluation.candidate import Candidate
-from ackclock.evaluation.suite import CANDIDATE, Setup, TestPath
+from ackclock.evaluation.suite import Setup, TestPath, is_candidate
 from ackclock.evaluation.trace import PathValues
 from ackclock.scenario import Scenario
 
@@ -80,16 +80,15 @@ class Cell:
         }
 
     def _hop(self, hop: dict[str, Any]) -> dict[str, Any]:
-        return {**hop, "queue": dict(self.candidate.tree)} if hop["queue"] == CANDIDATE else hop
+        is_evaluated = is_candidate(facts.whole(hop, "queue"))
+        return {**hop, "queue": dict(self.candidate.tree)} if is_evaluated else hop
 
     def _flow(self, flow: dict[str, Any]) -> dict[str, Any]:
-        transport = flow.get("transport")
-        if transport == CANDIDATE:
-            return self.candidate.flow(flow, {})
-        if isinstance(transport, dict) and transport.get("kind") == CANDIDATE:
-            options = {name: value for name, value in transport.items() if name != "kind"}
-            return self.candidate.flow(flow, options)
-        return flow
+        transport = facts.whole(flow, "transport")
+        if not is_candidate(transport):
+            return flow
+        options = transport.items() if isinstance(transport, dict) else ()
+        return self.candidate.flow(flow, {name: each for name, each in options if name != "kind"})
 
     def _start_s(self, values: Mapping[str, Any]) -> float:
         """Returns the start of a flow whose control is followed, drawn from one round trip."""

@@ -10,7 +10,7 @@ from ackclock import units
 from ackclock.elements import facts
 from ackclock.evaluation.candidate import Candidate
 from ackclock.evaluation.cell import Cell
-from ackclock.evaluation.suite import CANDIDATE, Case, Setup, Suite
+from ackclock.evaluation.suite import Case, Setup, Suite, is_candidate
 
 _PACKET_BYTES = 1500
 # Mahimahi's link delivers packets of this size at each opportunity (mm-link(1)).
@@ -56,19 +56,14 @@ def _words(cell: Cell, tree: Mapping[str, Any]) -> list[str]:
         link = facts.whole(hop, "link", "rate") or facts.link(hop)[0]
         extra = f"; {impairments}" if impairments else ""
         lines.append(f"# hop {hop['name']}: {link}, {hop['delay']}, {queue[0]} {limit}{extra}")
-    evaluated = [flow["name"] for flow in cell.setup.scenario["flows"] if _is_evaluated(flow)]
+    flows = cell.setup.scenario["flows"]
+    evaluated = [flow["name"] for flow in flows if is_candidate(facts.whole(flow, "transport"))]
     for flow in tree["flows"]:
         traffic = facts.whole(flow, "traffic", "kind")
         count = flow.get("count") or "arriving"
         control = "yours" if flow["name"] in evaluated else facts.control(flow)[0]
         lines.append(f"# flows {flow['name']}: {count}, {control}, {traffic}")
     return lines
-
-
-def _is_evaluated(flow: Mapping[str, Any]) -> bool:
-    transport = flow.get("transport")
-    kind = transport.get("kind") if isinstance(transport, dict) else transport
-    return bool(kind == CANDIDATE)
 
 
 def _limit_bytes(tree: Mapping[str, Any]) -> int:

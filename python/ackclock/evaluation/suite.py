@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from ackclock.elements import facts
 from ackclock.errors import InputError
 from ackclock.evaluation.checks import Check
 from ackclock.evaluation.criteria import Criterion
@@ -20,6 +21,12 @@ ANY = "any"
 
 #: In a suite's scenarios, the transport of a flow or the queue of a hop that is evaluated.
 CANDIDATE = "X"
+
+
+def is_candidate(element: Any) -> bool:
+    """Returns true if a transport or queue of a suite's scenario stands for what is evaluated."""
+    kind = facts.kind(element) if isinstance(element, dict) else element
+    return bool(kind == CANDIDATE)
 
 
 class Origin(StrEnum):
