@@ -161,3 +161,13 @@ def test_our_own_records_are_found_without_looking_for_others(
 def test_own_records_come_first() -> None:
     assert MODELS[: len(MODELS.own)] == MODELS.own
     assert FIGURES[: len(FIGURES.own)] == FIGURES.own
+
+
+@pytest.mark.slow
+def test_a_suite_of_another_package_evaluates(ackclock: Run) -> None:
+    asked = ("evaluate", "reno", "--suite", "gauges", "--seeds", "1", "-o", "out", "--json")
+    ended = ackclock(*asked)
+    assert ended.returncode == 0, ended.stderr
+    evaluation = json.loads(ended.stdout)
+    assert evaluation["badge"] == "1: 1 pass"
+    assert evaluation["suite"]["name"] == "gauges"

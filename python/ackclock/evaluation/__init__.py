@@ -6,7 +6,7 @@ A suite is a file that any implementation can be tested by. Here its runs are si
 from ackclock.evaluation.candidate import Candidate
 from ackclock.evaluation.checks import KINDS, Finding
 from ackclock.evaluation.moments import Moment, Span
-from ackclock.evaluation.reading import load, names
+from ackclock.evaluation.reading import SuiteFile, load, names
 from ackclock.evaluation.runner import EVALUATION, Plan, continues, evaluate
 from ackclock.evaluation.suite import Suite
 from ackclock.evaluation.trace import DERIVED, VARIABLES, PathValues, Trace
@@ -25,6 +25,7 @@ __all__ = [
     "RunVerdict",
     "Span",
     "Suite",
+    "SuiteFile",
     "Trace",
     "Verdict",
     "continues",

@@ -1,4 +1,4 @@
-"""A model, a metric, a figure and an experiment of another package than ackclock.
+"""A model, a metric, a figure, an experiment and a suite of another package than ackclock.
 
 It uses public names only: see docs/decisions/0021-other-packages.md.
 """
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ackclock import Result, load, plot
+from ackclock.evaluation import SuiteFile
 from ackclock.metrics import FLOWS, Metric, Value, by_replicate, interval
 from ackclock.models import Accuracy, FlowPath, Input, Model, Output
 from ackclock.plot import FigureKind
@@ -90,3 +91,5 @@ EXPERIMENTS = (
         "How much do ten seconds deliver?", "Ten megabytes.", 1.0, _conclude, _runs,
     ),
 )  # fmt: skip
+
+SUITE = SuiteFile("gauges", "gauges", "suite.toml")
