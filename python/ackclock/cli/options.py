@@ -181,19 +181,33 @@ def read_scenario(
 ) -> Scenario:
     """Reads and checks the scenario, with the changes of the command line."""
     from ackclock import engine
+    from ackclock.scenario.short import value_of, whole_path
 
     scenario = load(path)
     changes = {}
     for text in assignments:
         with _of_option("--set"):
-            field, value = engine.parse_assignment(text)
-        changes[field] = ("--set", value)
+            written, value = engine.parse_assignment(text)
+            field = whole_path(scenario, written)
+        changes[field] = ("--set", value_of(scenario, field, value))
     changes |= {} if seed is None else {"seed": ("--seed", str(seed))}
     changes |= {} if replicates is None else {"replicates": ("--replicates", replicates)}
     with _of_option("--set"):
         scenario = scenario.changed(changes)
     scenario.check()
     return scenario
+
+
+def whole_parameters(scenario: Scenario, vary: Iterable[str]) -> tuple[str, ...]:
+    """Returns parameters of `--vary` with whole paths in place of short ones."""
+    from ackclock.scenario.short import varied_path
+
+    whole = []
+    for text in vary:
+        before, sign, values = text.partition("=")
+        paths = (varied_path(scenario, path.strip()) for path in before.split(","))
+        whole.append(f"{','.join(paths)}{sign}{values}")
+    return tuple(whole)
 
 
 @contextmanager

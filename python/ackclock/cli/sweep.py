@@ -20,6 +20,7 @@ from ackclock.cli.options import (
     read_scenario,
     side_by_side_option,
     stack_options,
+    whole_parameters,
 )
 from ackclock.cli.output import counted, print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, claim_file, claim_table, force_option
@@ -202,10 +203,13 @@ def _planned(
             "contradiction", "--replicates", f'"{replicates}" needs an interval to reach; for '
             "example --until '±1 %'",
         )  # fmt: skip
+    read = read_scenario(scenario, assignments, seed, None)
+    with _naming("--vary"):
+        whole = whole_parameters(read, vary)
     return Plan.make(
-        read_scenario(scenario, assignments, seed, None),
+        read,
         design=design,
-        vary=vary,
+        vary=whole,
         methods=methods,
         models=models,
         metrics=metrics or METRICS_BY_DEFAULT,
@@ -575,8 +579,11 @@ def search(
     with _naming("--minimise"):
         objective.parse(minimise)
     opened = where.place(place)
+    read = read_scenario(scenario, assignments, seed, None)
+    with _naming("--vary"):
+        whole = whole_parameters(read, vary)
     asked = searching.Search.make(
-        read_scenario(scenario, assignments, seed, None), vary, minimise, below=below,
+        read, whole, minimise, below=below,
         budget=budget, replicates=replicates, optimiser=optimiser,
     )  # fmt: skip
     folder = claim(
