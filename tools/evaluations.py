@@ -65,7 +65,7 @@ def matrix(records: Mapping[str, Mapping[str, Any]]) -> str:
         [
             case["number"],
             case["title"],
-            *(signed(_verdict(each, case)) for each in records.values()),
+            *(_verdict(each, case) for each in records.values()),
         ]
         for case in first["cases"]
     ]
