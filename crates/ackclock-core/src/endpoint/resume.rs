@@ -1,11 +1,11 @@
 //! Careful Resume (RFC 9959): a connection that begins with what an earlier one on the same path
 //! has learnt.
 //!
-//! It stands between the sender and the congestion control. In [`Phase::Reconnaissance`] the
+//! It stands between the sender and the congestion control. In `Reconnaissance` the
 //! control works as ever, and the path is compared with the saved one. Then the window jumps to
-//! half of the saved one, and what it adds is paced over a round trip ([`Phase::Unvalidated`]). The
-//! window is brought back to what is in flight ([`Phase::Validating`]) until all of that is
-//! acknowledged. Congestion on the way leaves half of what has arrived ([`Phase::SafeRetreat`]).
+//! half of the saved one, and what it adds is paced over a round trip (`Unvalidated`). The
+//! window is brought back to what is in flight (`Validating`) until all of that is
+//! acknowledged. Congestion on the way leaves half of what has arrived (`SafeRetreat`).
 //!
 //! Compared with the text: the authors' working copy of draft -24 (October 2025), rule by rule
 //! (sections 3 and 4). The RFC was made from that draft; its own text was not at hand beyond the
