@@ -214,6 +214,33 @@ def test_a_control_that_is_none_is_refused(control: str, code: str, field: str) 
     check_refusal(ackclock("evaluate", control), code, field)
 
 
+def test_what_is_compared_with_is_an_evaluation_or_a_control(tmp_path: Path) -> None:
+    outcome = ackclock("evaluate", "reno", "--against", "nowhere", "-o", tmp_path / "reno")
+    check_refusal(outcome, "unknown-name", "--against", "neither an evaluation nor a control")
+    assert not (tmp_path / "reno").exists()
+    (tmp_path / "evaluation.json").write_text("{}")
+    outcome = ackclock("evaluate", "reno", "--against", tmp_path, "-o", tmp_path / "reno")
+    assert (outcome.exit_code, len(outcome.stderr.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("class Only:\n    pass\n", "Only"),
+        ("class Helper:\n    pass\nclass Mine(Helper):\n    pass\n", "Mine"),
+        ("class A(B):\n    pass\nclass C(B):\n    pass\n", ""),
+        ("x = 1\n", ""),
+    ],
+)
+def test_the_class_of_a_file_is_found(tmp_path: Path, text: str, name: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    outcome = ackclock("evaluate", file, "--only", "Q2")
+    assert outcome.exit_code == 2
+    asked = f"class {name} has no" if name else "classes; name one"
+    assert asked in outcome.stderr
+
+
 def test_another_evaluation_is_not_replaced_unasked(evaluated) -> None:
     folder, _ = evaluated
     outcome = ackclock("evaluate", "reno", *DRAFT, "--only", "1", "--seeds", 1, "-o", folder)

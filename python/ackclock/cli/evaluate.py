@@ -223,7 +223,11 @@ def _before(against: str, plan: "Plan") -> Any:
     if against in plan.references:
         return lambda evaluated: (against, comparing.reference_of(evaluated, against))
     read = Candidate.read_queue if plan.suite.is_of_queues else Candidate.read
-    other = replace(plan, candidate=read(against))
+    try:
+        other = replace(plan, candidate=read(against))
+    except InputError as error:
+        words = f'"{against}" is neither an evaluation nor a control: {error.message}'
+        raise InputError(error.code, "--against", words, against) from None
 
     def evaluated_first(_: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         record, complete = _evaluated(other, _claimed(other, None, force=False))

@@ -230,7 +230,10 @@ def _only_class(file: Path) -> str:
         raise InputError("file", "", f"{file}: {error.strerror}") from None
     except SyntaxError as error:
         raise InputError("syntax", "", f"{file}:{error.lineno}: {error.msg}") from None
-    names = [node.name for node in tree.body if isinstance(node, ast.ClassDef) and node.bases]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    if len(classes) > 1:  # One without a base is a helper.
+        classes = [node for node in classes if node.bases]
+    names = [node.name for node in classes]
     if len(names) != 1:
         words = f"{file} has {len(names)} classes; name one: {file}:Class"
         raise InputError("missing", "", words)
