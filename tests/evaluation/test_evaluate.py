@@ -332,3 +332,14 @@ def test_a_path_with_bursts_has_all_cases_and_a_distant_one_not() -> None:
 def test_list_names_every_case() -> None:
     outcome = ackclock("evaluate", "--list", *DRAFT, "--json")
     assert [case["number"] for case in json.loads(outcome.stdout)] == [str(n) for n in range(1, 23)]
+
+
+@pytest.mark.slow
+def test_a_rate_control_is_judged_by_samples(tmp_path: Path) -> None:
+    outcome = ackclock(
+        "evaluate", "tfrc", *DRAFT, "--only", "1,policer", "--seeds", 1, "-o", tmp_path / "tfrc"
+    )
+    evaluation = json.loads((tmp_path / "tfrc" / "evaluation.json").read_text())
+    verdicts = {case["id"]: case["verdict"] for case in evaluation["cases"]}
+    assert verdicts["startup-plateau"] == "does not apply", outcome.stderr
+    assert evaluation["cases"][1]["runs"][0]["checks"], "goodput and loss"

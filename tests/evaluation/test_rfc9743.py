@@ -12,37 +12,19 @@ import pytest
 from ackclock.evaluation import Candidate, Plan, evaluate, load, measured
 from ackclock.evaluation.verdict import Verdict
 
+from ..controls.test_python import RENO
 from ..in_process import ackclock
 
 pytestmark = pytest.mark.long
 
-FAULTS = """
-from ackclock.controls import Control
+FAULTS = f"""{RENO}
 
-
-class Reno(Control):
-    def cong_avoid(self, call):
-        acked = call.argument[1]
-        if not self.may_open(call):
-            return
-        if self.in_slow_start(call):
-            acked = self.slow_start(call, acked)
-        if acked:
-            self.additive_increase(call, call.cwnd, acked)
-
-    def ssthresh(self, call):
-        return max(call.cwnd // 2, 2)
-
-    def undo_cwnd(self, call):
-        return call.cwnd
-
-
-class Blind(Reno):
+class Blind(Mine):
     def ssthresh(self, call):
         return max(call.cwnd, 2)
 
 
-class Fixed(Reno):
+class Fixed(Mine):
     def cong_avoid(self, call):
         call.cwnd = 1000
 
@@ -50,7 +32,7 @@ class Fixed(Reno):
         return 1000
 
 
-class Growing(Reno):
+class Growing(Mine):
     def cong_avoid(self, call):
         call.cwnd += call.argument[1]
 """
@@ -102,7 +84,7 @@ def test_a_planted_fault_fails_its_question(
 
 
 def test_a_control_without_fault_fails_none_of_them(faults: Path, tmp_path: Path) -> None:
-    by_number = verdicts(f"{faults}:Reno", "Q2,Q6", tmp_path / "reno")
+    by_number = verdicts(f"{faults}:Mine", "Q2,Q6", tmp_path / "reno")
     assert Verdict.FAIL not in by_number.values()
 
 
@@ -115,9 +97,9 @@ def test_version_1_of_bbr_fails_where_the_rfc_says_so(tmp_path: Path) -> None:
 def test_ledbat_gives_way(tmp_path: Path) -> None:
     verdicts("ledbat", "Q6", tmp_path / "ledbat")
     record = json.loads((tmp_path / "ledbat" / "evaluation.json").read_text())
-    for criterion in record["cases"][0]["runs"][0]["criteria"]:
-        if criterion["metric"] == "starved_share":
-            assert max(cell["mean"] for cell in criterion["cells"]) == 0.0
+    criteria = record["cases"][0]["runs"][0]["criteria"]
+    (starved,) = (entry for entry in criteria if entry["metric"] == "starved_share")
+    assert max(cell["mean"] for cell in starved["cells"]) == 0.0
 
 
 def test_dctcp_without_marks_is_reno(tmp_path: Path) -> None:

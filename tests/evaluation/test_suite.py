@@ -201,6 +201,12 @@ def test_a_suite_is_read_from_a_file(write) -> None:
             '= "slow_start"\n\n[sc',
             '= "slow"\n\n[sc',
         ),
+        (
+            "unknown-name",
+            "scenarios.alone.like",
+            "[scenarios.alone]\nschema = 1",
+            '[scenarios.alone]\nlike = "other"\nschema = 1',
+        ),
         ("unknown-name", "case.0.run.0.scenario", 'scenario = "alone"', 'scenario = "alne"'),
         (
             "unknown-field",

@@ -1,6 +1,6 @@
 """Completion of arguments in a shell: names of registries, and paths of a scenario's fields."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -46,21 +46,15 @@ def fields(context: click.Context, _parameter: click.Parameter, written: str) ->
     if file is None or "=" in written:
         return []
     with suppress(InputError, OSError):
-        from ackclock.scenario import load
+        from ackclock.scenario import load, short
 
         tree = load(Path(file)).expand()[0].scenario.resolve().tree
-        return [path for path in _paths(tree) if path.startswith(written)]
+        every = [(".".join(steps), value) for steps, value in short.fields(tree)]
+        return [path for path, value in every if path.startswith(written) and not _is_table(value)]
     return []
 
 
-def _paths(tree: Any, above: str = "") -> Iterator[str]:
-    """Yields the path of each field below; members of lists have their name, or number."""
-    if isinstance(tree, dict):
-        steps = [(name, value) for name, value in tree.items() if name not in ("name", "facts")]
-    elif isinstance(tree, list) and any(isinstance(member, dict) for member in tree):
-        steps = [(member.get("name", str(index)), member) for index, member in enumerate(tree)]
-    else:
-        yield above
-        return
-    for step, value in steps:
-        yield from _paths(value, f"{above}.{step}" if above else step)
+def _is_table(value: Any) -> bool:
+    """Returns true if a value has fields of its own."""
+    members = value if isinstance(value, list) else [value]
+    return any(isinstance(member, dict) for member in members)

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ackclock.errors import InputError
-from ackclock.evaluation.criteria import Array, chance_of_more
-from ackclock.evaluation.verdict import Verdict
+from ackclock.evaluation.criteria import Array, beyond_chance, chance_of_more
+from ackclock.evaluation.verdict import ORDER, Verdict
 from ackclock.metrics import difference
+from ackclock.metrics.tables import mean_of_known
 from ackclock.result.manifest import read_sealed
 
 Record = dict[str, Any]
@@ -27,9 +28,6 @@ LEVEL = 0.01
 
 # Quantiles of the normal distribution: two-sided 5 %, and a power of 80 %.
 _Z = 1.96 + 0.84
-
-# Verdicts from best to worst.
-_RANKS = (Verdict.PASS, Verdict.KNOWN, Verdict.SILENT, Verdict.NOT, Verdict.CONCERN, Verdict.FAIL)
 
 
 class Direction(StrEnum):
@@ -143,7 +141,7 @@ def verdicts(now: Record, before: Record) -> list[tuple[str, str, str, Direction
     for case in now["cases"]:
         was, is_ = earlier.get((case["id"], case["path"]["name"])), case["verdict"]
         if was is not None and was != is_:
-            worse = _RANKS.index(Verdict(is_)) > _RANKS.index(Verdict(was))
+            worse = ORDER.index(Verdict(is_)) < ORDER.index(Verdict(was))
             direction = Direction.WORSE if worse else Direction.BETTER
             changed.append((case["id"], was, is_, direction))
     return changed
@@ -178,8 +176,8 @@ def _criteria(evaluation: Record) -> Iterator[tuple[tuple[str, ...], str, Record
 def _compared(criterion: Record, own: Record, other: Record, *, paired: bool) -> _Compared:
     sign = 1.0 if criterion["side"] == "most" else -1.0
     now, before = (sign * _numbers(cell["values"]) for cell in (own, other))
-    sizes = [abs(each) for each in (_mean(before), _mean(_numbers([own["bound"]])))]
-    scale = max((size for size in sizes if size > 0), default=math.nan)
+    sizes = (mean_of_known(before), mean_of_known(_numbers([own["bound"]])))
+    scale = max((abs(size) for size in sizes if abs(size) > 0), default=math.nan)
     if not scale > 0 or np.isnan(now).all():
         return _Compared(0.0, 1.0, 1.0, 0)
     if paired and now.size == before.size:
@@ -210,24 +208,14 @@ def _seeds(mean: float, spread: float) -> int:
     return max(math.ceil((_Z * spread / mean) ** 2), 2) if mean and spread else 0
 
 
-def _mean(values: Array) -> float:
-    present = values[~np.isnan(values)]
-    return float(present.mean()) if present.size else math.nan
-
-
 def _numbers(values: Sequence[Any]) -> Array:
     return np.array([math.nan if value is None else value for value in values], float)
 
 
 def _directions(compared: Sequence[_Compared]) -> list[Direction]:
-    """Returns the direction of each change; those beyond chance by the rule of Holm (1979)."""
+    """Returns the direction of each change that is beyond chance, whichever of the two it is."""
     directions = [Direction.SAME] * len(compared)
-    ranked = sorted(
-        (2 * min(each.worse, each.better), place) for place, each in enumerate(compared)
-    )
-    for rank, (chance, place) in enumerate(ranked):
-        if chance > LEVEL / (len(ranked) - rank):
-            break
+    for place in beyond_chance([2 * min(each.worse, each.better) for each in compared], LEVEL):
         worse = compared[place].worse <= compared[place].better
         directions[place] = Direction.WORSE if worse else Direction.BETTER
     return directions

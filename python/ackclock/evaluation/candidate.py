@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,19 @@ _SAMPLES = 20
 _LEAST_INTERVAL_NS = 100_000
 
 
+class Role(StrEnum):
+    """The part of a scenario that a candidate is; the name of its registry."""
+
+    CONTROL = "controls"
+    """A congestion control of the engine's TCP, which else is that of Linux."""
+    RATE_CONTROL = "rate_controls"
+    """A rate control, over UDP."""
+    STACK = "transports"
+    """A transport that others wrote, with a control of its own."""
+    QUEUE = "queues"
+    """The queue of the bottleneck."""
+
+
 @dataclass(frozen=True)
 class Candidate:
     """The control that is evaluated, or the queue.
@@ -43,16 +57,12 @@ class Candidate:
         kind: Its name in suites: the kind of the control or queue, or `quinn/cubic`.
         tree: The control or queue with its parameters, as in a scenario; of an implementation of
             QUIC, the transport.
-        is_quic: True if it is an implementation that others wrote.
-        is_queue: True for a queue.
-        is_rate_control: True for a rate control, over UDP.
+        role: The part of a scenario that it is.
     """
 
     kind: str
     tree: Mapping[str, Any]
-    is_quic: bool = False
-    is_queue: bool = False
-    is_rate_control: bool = False
+    role: Role = Role.CONTROL
 
     @classmethod
     def of_tcp(cls, control: Mapping[str, Any]) -> "Candidate":
@@ -72,9 +82,8 @@ class Candidate:
         text = text.strip()
         try:
             tree = _table(text)
-            is_quic, is_rate = tree.get("kind") == "quic", tree.get("kind") in _rate_controls()
-            made = _udp(tree) if is_rate else _tcp(tree)
-            scenario = one_flow(tree if is_quic else made, "1 s")
+            role = _role(str(tree.get("kind")))
+            scenario = one_flow(cls("", tree, role).transport, "1 s")
             flow = scenario.resolve().tree["flows"][0]
             engine.check_simulation(scenario.tree, scenario.folder)
         except InputError as error:
@@ -82,19 +91,16 @@ class Candidate:
             path = error.field.partition("transport")[2].removeprefix(".control")
             within = path if text.startswith("{") else ""
             raise type(error)(error.code, f"CONTROL{within}", error.message, error.value) from None
-        parts = ("transport",) if is_quic else ("transport", "control")
+        parts = ("transport",) if role is Role.STACK else ("transport", "control")
         whole = facts.whole(flow, *parts)
         resolved = {str(name): value for name, value in whole.items() if name != "facts"}
-        if is_rate:
-            return cls(str(resolved["kind"]), resolved, is_rate_control=True)
-        if not is_quic:
-            return cls.of_tcp(resolved)
-        return cls(facts.control(flow)[0], resolved, is_quic=True)
+        kind = facts.control(flow)[0] if role is Role.STACK else str(resolved["kind"])
+        return cls(kind, resolved, role)
 
     @classmethod
     def of_queue(cls, queue: Mapping[str, Any]) -> "Candidate":
         """Makes one of a queue as a suite writes it; values of its scenarios may be in it."""
-        return cls(str(queue["kind"]), queue, is_queue=True)
+        return cls(str(queue["kind"]), queue, Role.QUEUE)
 
     @classmethod
     def read_queue(cls, text: str) -> "Candidate":
@@ -119,9 +125,9 @@ class Candidate:
     @property
     def transport(self) -> dict[str, Any]:
         """Its transport, without what a path decides."""
-        if self.is_rate_control:
-            return _udp(self.tree)
-        return dict(self.tree) if self.is_quic else _tcp(self.tree)
+        if self.role is Role.STACK:
+            return dict(self.tree)
+        return _udp(self.tree) if self.role is Role.RATE_CONTROL else _tcp(self.tree)
 
     @property
     def name(self) -> str:
@@ -132,28 +138,27 @@ class Candidate:
     @property
     def label(self) -> str:
         """Its name for people; `python:Idea` for a class Idea of one's own."""
-        if self.is_queue or self.is_rate_control:
-            return self._element(self._registered)["label"]
+        if self.role in (Role.QUEUE, Role.RATE_CONTROL):
+            return self._element["label"]
         flow = one_flow(self.transport, "1 s").resolve().tree["flows"][0]
         return control_label(facts.control(flow)[0])
 
     @property
     def reference(self) -> str:
         """Its source: of an implementation, its version."""
-        if self.is_quic:
+        if self.role is Role.STACK:
             return str(self.tree.get("version", _RFC))
-        return self._element(self._registered)["reference"]
+        return self._element["reference"]
 
     @property
-    def _registered(self) -> str:
-        """Name of the registry that has it."""
-        if self.is_queue:
-            return "queues"
-        return "rate_controls" if self.is_rate_control else "controls"
+    def _element(self) -> dict[str, str]:
+        """Its entry in the registry."""
+        return next(each for each in registry()[self.role] if each["name"] == self.kind)
 
-    def _element(self, kind: str) -> dict[str, str]:
-        """Returns its entry in the registry."""
-        return next(element for element in registry()[kind] if element["name"] == self.kind)
+    @property
+    def shows_states(self) -> bool:
+        """True if a run can record its states; samples stand in for them otherwise."""
+        return self.role is Role.CONTROL
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -165,7 +170,7 @@ class Candidate:
 
         Options of TCP, and records of a control's states, are for TCP only.
         """
-        if not (self.is_quic or self.is_rate_control):
+        if self.shows_states:
             return {**flow, "transport": {**self.transport, **options}}
         others = {name: value for name, value in flow.items() if name != "control_states"}
         return {**others, "transport": self.transport}
@@ -173,21 +178,21 @@ class Candidate:
     @property
     def payload_share(self) -> float | None:
         """Share of a path's rate that payload can have; None for what the suite says of TCP."""
-        if not self.is_quic:
+        if self.role is not Role.STACK:
             return None
         header = units.data_bytes(self.tree["header"])
         return (_DATAGRAM - _OVERHEAD) / (_DATAGRAM + header)
 
     def records(self, round_trip_s: float) -> dict[str, Any]:
-        """Returns what its scenario says of records: an implementation is sampled."""
-        if not self.is_quic:
+        """Returns what its scenario says of records: one without states is sampled."""
+        if self.shows_states:
             return {}
         interval_ns = max(round(round_trip_s * 1e9 / _SAMPLES), _LEAST_INTERVAL_NS)
         return {"sample_interval": f"{interval_ns} ns"}
 
     def trace(self, result: Result, dialect: Dialect, values: PathValues) -> Trace:
         """Returns the trace of the flow of a run."""
-        if self.is_quic:
+        if not self.shows_states:
             samples, events = (_columns(result, name) for name in ("samples", "events"))
             return of_samples(samples, events, values)
         rows = _columns(result, "control_states")
@@ -198,7 +203,7 @@ class Candidate:
         marks: list[tuple[float, str]],
     ) -> FigureSpec:  # fmt: skip
         """Returns the figure of a run: its states, or its throughput if it states none."""
-        if self.is_quic:
+        if not self.shows_states:
             return throughput(result, span=span)
         return states(result, span=span, names=dialect.states, marks=marks)
 
@@ -250,8 +255,11 @@ def _udp(control: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": "udp", "control": dict(control)}
 
 
-def _rate_controls() -> list[str]:
-    return [element["name"] for element in registry()["rate_controls"]]
+def _role(kind: str) -> Role:
+    if kind == "quic":
+        return Role.STACK
+    rates = [element["name"] for element in registry()[Role.RATE_CONTROL]]
+    return Role.RATE_CONTROL if kind in rates else Role.CONTROL
 
 
 def _columns(result: Result, name: str) -> dict[str, Any]:

@@ -97,16 +97,23 @@ class Cell:
         return round(float(drawn) * _NS) / _NS
 
     @cached_property
+    def _derived(self) -> dict[str, str]:
+        """The fields that are expressions, with what they amount to."""
+        return {each["field"]: each["value"] for each in Scenario(self._tree).derived()}
+
+    @cached_property
     def values(self) -> dict[str, float]:
         """Values of the scenario in base units."""
-        return values_of(Scenario(self._tree))
+        written = {
+            name: self._derived.get(f"values.{name}", value)
+            for name, value in self._tree["values"].items()
+        }
+        return {name: units.parse(value).amount for name, value in written.items()}
 
     @cached_property
     def duration_s(self) -> float:
         """Length of the run in seconds."""
-        scenario = Scenario(self._tree)
-        derived = {entry["field"]: entry["value"] for entry in scenario.derived()}
-        written = units.seconds(derived.get("duration", self._tree["duration"]))
+        written = units.seconds(self._derived.get("duration", self._tree["duration"]))
         return max(written, self.least_round_trips * self.values.get("round_trip", 0.0))
 
     @property
@@ -153,16 +160,6 @@ class Cell:
             round(values["full_segment"]),
             {**times, "start": values["start"], "end": self.duration_s},
         )
-
-
-def values_of(scenario: Scenario) -> dict[str, float]:
-    """Returns the values of a scenario in base units, by name."""
-    derived = {entry["field"]: entry["value"] for entry in scenario.derived()}
-    values = {}
-    for name, written in scenario.tree.get("values", {}).items():
-        is_ = derived.get(f"values.{name}", written)
-        values[name] = units.parse(is_).amount if isinstance(is_, str) else float(is_)
-    return values
 
 
 def _time(seconds: float) -> str:

@@ -17,14 +17,16 @@ from ackclock import units
 from ackclock.errors import InputError
 from ackclock.evaluation.fields import Fields
 from ackclock.metrics import METRICS, WITH_PARAMETERS, Metric, metric
+from ackclock.metrics.bootstrap import SEED, middle
+from ackclock.metrics.tables import mean_of_known
 
 Array = NDArray[np.float64]
 
 #: A bound is missed by far from this factor on: our choice (specification of evaluations).
 FAR = 2.0
 
-#: Resamples of a bootstrap interval, its confidence, and its seed. Ours.
-RESAMPLES, CONFIDENCE, SEED = 2000, 0.95, 1
+#: Resamples of a bootstrap interval. Ours.
+RESAMPLES = 2000
 
 #: Level at which all cells of a case together are called a failure (Holm 1979). Ours.
 LEVEL = 0.05
@@ -56,6 +58,17 @@ class Grade(StrEnum):
     """The metric or its reference is unknown."""
 
 
+def shown(value: float | None, per_unit: float, unit: str) -> str:
+    """Returns a value as people read it: `per_unit` of the shown unit in one of its own."""
+    if value is None or math.isnan(value):
+        return "unknown"
+    if math.isinf(value):
+        return "never"
+    amount = value * per_unit
+    number = f"{amount:.0f}" if abs(amount) >= 1000 else f"{amount:.3g}"
+    return f"{number} {unit}".strip()
+
+
 @dataclass(frozen=True)
 class Quantity:
     """A metric of a subject.
@@ -69,6 +82,10 @@ class Quantity:
     metric: Metric
     subject: str
     label: str = ""
+
+    def shown(self, value: float) -> str:
+        """Returns a value as people read it, with its unit."""
+        return shown(value, self.metric.shown_per_unit, self.metric.shown_unit)
 
     @property
     def is_of_an_end(self) -> bool:
@@ -196,8 +213,7 @@ class Criterion:
         low, high = resampled(sign * (values - bound)[is_known])
         grade = Grade.MISSED if low > 0 else Grade.HOLDS if high <= 0 else Grade.UNSURE
         chance = chance_of_more(sign * (values - far)[is_known])
-        middle = _mean(bound)
-        scale = abs(middle) if middle else 1.0
+        scale = abs(mean_of_known(bound)) or 1.0
         return Judgement(grade, values, bound, resampled(values[is_known]), low / scale, chance)
 
 
@@ -224,45 +240,48 @@ class Judgement:
 
 
 def graded(judgements: Sequence[Judgement]) -> list[Grade]:
-    """Returns the grades of all cells of a case, with failures by the rule of Holm (1979).
+    """Returns the grades of all cells of a case, with failures beyond chance.
 
-    The smallest of n probabilities must be below `LEVEL`/n, the next one below `LEVEL`/(n - 1), and
-    so on. So chance makes a failure in one of twenty cases at most, whatever their number of cells.
+    So chance makes a failure in one of twenty cases at most, whatever their number of cells.
     """
     grades = [judgement.grade for judgement in judgements]
-    missed = [place for place, grade in enumerate(grades) if grade is Grade.MISSED]
-    tried = len([grade for grade in grades if grade is not Grade.UNKNOWN])
-    for rank, place in enumerate(sorted(missed, key=lambda place: judgements[place].chance)):
-        if judgements[place].chance > LEVEL / (tried - rank):
-            break
-        grades[place] = Grade.FAR
+    tried = [place for place, grade in enumerate(grades) if grade is not Grade.UNKNOWN]
+    for index in beyond_chance([judgements[place].chance for place in tried], LEVEL):
+        if grades[tried[index]] is Grade.MISSED:
+            grades[tried[index]] = Grade.FAR
     return grades
+
+
+def beyond_chance(chances: Sequence[float], level: float) -> list[int]:
+    """Returns the places of what chance does not explain, by the rule of Holm (1979).
+
+    The smallest of n must be at most `level`/n, the next one at most `level`/(n - 1), and so on.
+    """
+    places = []
+    for rank, place in enumerate(sorted(range(len(chances)), key=chances.__getitem__)):
+        if chances[place] > level / (len(chances) - rank):
+            break
+        places.append(place)
+    return places
 
 
 def resampled(values: Array) -> tuple[float, float]:
     """Returns the bootstrap interval of a mean: percentiles of means of resamples."""
     if np.isinf(values).any() or values.size < 2 or np.ptp(values) == 0:
-        middle = _mean(values)
-        return middle, middle
+        mean = mean_of_known(values)
+        return mean, mean
     drawn = np.random.default_rng(SEED).integers(values.size, size=(RESAMPLES, values.size))
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(values[drawn].mean(axis=1), [tail, 1 - tail])
-    return float(low), float(high)
+    return middle(values[drawn].mean(axis=1))
 
 
 def chance_of_more(values: Array) -> float:
     """Returns the probability of a mean this far above 0 by chance, by Student's t; one-sided."""
     if values.size < 2 or np.isinf(values).any() or np.ptp(values) == 0:
-        return 0.0 if _mean(values) > 0 else 1.0
+        return 0.0 if mean_of_known(values) > 0 else 1.0
     from scipy.special import stdtr
 
     t = values.mean() / (values.std(ddof=1) / math.sqrt(values.size))
     return float(1 - stdtr(values.size - 1, t))
-
-
-def _mean(values: Array) -> float:
-    present = values[~np.isnan(values)]
-    return float(present.mean()) if present.size else math.nan
 
 
 def read(fields: Fields, references: Sequence[str]) -> Criterion:
@@ -308,7 +327,7 @@ def _amounts(
 
 def _amount(tree: Any, place: str, references: Sequence[str], own: Quantity) -> Amount:
     if isinstance(tree, int | float):
-        return Amount(float(tree), 1.0, "", None, "", f"{tree:g}")
+        return Amount(float(tree), 1.0, "", None, "", own.shown(float(tree)))
     if isinstance(tree, str):
         return Amount(units.parse(tree).amount, 1.0, "", None, "", tree)
     fields = Fields(tree, place)

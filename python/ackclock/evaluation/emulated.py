@@ -13,7 +13,7 @@ from typing import Any
 
 from ackclock.errors import InputError, LackingError
 from ackclock.evaluation.criteria import Quantity
-from ackclock.evaluation.measured import Cells, order
+from ackclock.evaluation.measured import order
 from ackclock.metrics import by_replicate
 from ackclock.run.emulation import emulate
 from ackclock.scenario import Scenario
@@ -38,14 +38,6 @@ class Worst:
     criterion: Record
     quantity: Quantity
     scenario: Scenario
-
-
-def worst(case: str, run: Record, cells: Cells) -> list[Worst]:
-    """Returns the criteria of a run, each in its worst cell."""
-    return [
-        Worst(case, run, record, criterion.quantity, cells.cells[record["worst"]].scenario())
-        for criterion, record in zip(cells.setup.criteria, run["criteria"], strict=True)
-    ]
 
 
 def emulated(every: Sequence[Worst], number: int, tell: Callable[[str], None]) -> list[Record]:
@@ -79,7 +71,7 @@ def _record(each: Worst) -> Record:
         "case": each.case,
         "run": each.run["name"],
         "says": each.criterion["says"],
-        "metric": each.criterion["metric"],
+        **{name: each.criterion[name] for name in ("metric", "shown_unit", "shown_per_unit")},
         "cell": cell["cell"],
         "simulated": cell["mean"],
         "low": cell["low"],

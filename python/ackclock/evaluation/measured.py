@@ -20,10 +20,12 @@ from ackclock.evaluation.criteria import (
     Measured,
     Quantity,
     graded,
+    shown,
 )
 from ackclock.evaluation.suite import Setup
 from ackclock.evaluation.verdict import Verdict
 from ackclock.metrics import by_replicate
+from ackclock.metrics.tables import mean_of_known
 from ackclock.run.simulation import simulate
 from ackclock.scenario import Scenario
 
@@ -204,7 +206,7 @@ def _record(
                 "assignments": dict(cell.assignments),
                 "grade": grade.value,
                 **_numbers(judgement.values, judgement.interval),
-                "bound": _mean(judgement.bound),
+                "bound": mean_of_known(judgement.bound),
                 "chance": judgement.chance,
                 "references": {
                     name: _numbers(of_cell.metric(name, criterion.quantity), None)
@@ -219,6 +221,8 @@ def _record(
         "label": criterion.quantity.label,
         "subject": criterion.quantity.subject,
         "unit": metric.unit,
+        "shown_unit": metric.shown_unit,
+        "shown_per_unit": metric.shown_per_unit,
         "side": "least" if criterion.is_least else "most",
         "bound": [amount.words for amount in criterion.bounds],
         "grade": grades[place].value,
@@ -239,15 +243,10 @@ def _or_less(value: float) -> float:
 
 
 def _numbers(values: Array, interval: tuple[float, float] | None) -> Record:
-    numbers: Record = {"mean": _mean(values), "values": [float(value) for value in values]}
+    numbers: Record = {"mean": mean_of_known(values), "values": [float(value) for value in values]}
     if interval is not None:
         numbers |= {"low": interval[0], "high": interval[1]}
     return numbers
-
-
-def _mean(values: Array) -> float:
-    present = values[~np.isnan(values)]
-    return float(present.mean()) if present.size else math.nan
 
 
 def _words(record: Record, criterion: Criterion, reference_too: Sequence[str]) -> str:
@@ -255,27 +254,26 @@ def _words(record: Record, criterion: Criterion, reference_too: Sequence[str]) -
     row = record["cells"][record["worst"]]
     if record["grade"] == Grade.UNKNOWN:
         return f"{record['label']}: unknown in every cell"
-    metric = criterion.quantity.metric
+    show = criterion.quantity.shown
     count = len(record["cells"])
     where = f" in the worst of {count} cells ({row['cell']})" if count > 1 else ""
-    number = f"{record['label']} {shown(row['mean'], metric)}"
-    low, high = (shown(row[end], metric, bare=True) for end in ("low", "high"))
-    spread = f" ({low} to {high})" if low != high else ""
+    number = f"{record['label']} {with_interval(row, record)}"
     others = "".join(
-        f"; {name} {shown(numbers['mean'], metric)}" for name, numbers in row["references"].items()
+        f"; {name} {show(numbers['mean'])}" for name, numbers in row["references"].items()
     )
-    bound = f"our bound: at {record['side']} {shown(row['bound'], metric)}"
+    bound = f"our bound: at {record['side']} {show(row['bound'])}"
     unsure = "; more seeds would decide" if record["grade"] == Grade.UNSURE else ""
     too = f"; {' and '.join(reference_too)} too" if reference_too else ""
-    return f"{number}{spread}{where}{others}; {bound}{too}{unsure}"
+    return f"{number}{where}{others}; {bound}{too}{unsure}"
 
 
-def shown(value: float | None, metric: Any, *, bare: bool = False) -> str:
-    """Returns a value of a metric as people read it, with its unit unless it is bare."""
-    if value is None or math.isnan(value):
-        return "unknown"
-    if math.isinf(value):
-        return "never"
-    amount = value * metric.shown_per_unit
-    number = f"{amount:.0f}" if abs(amount) >= 1000 else f"{amount:.3g}"
-    return number if bare or not metric.shown_unit else f"{number} {metric.shown_unit}"
+def with_interval(cell: Record, criterion: Record) -> str:
+    """Returns the mean of a cell, with its interval unless all seeds agree."""
+    mean, low, high = (
+        shown(cell[name], criterion["shown_per_unit"], criterion["shown_unit"])
+        for name in ("mean", "low", "high")
+    )
+    if low == high:
+        return low
+    bare = low.removesuffix(criterion["shown_unit"]).strip()
+    return f"{mean} ({bare} to {high})"

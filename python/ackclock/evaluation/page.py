@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ackclock.evaluation.against import Direction
-from ackclock.evaluation.criteria import Grade
-from ackclock.evaluation.measured import shown
+from ackclock.evaluation.criteria import Grade, shown
+from ackclock.evaluation.measured import with_interval
 from ackclock.evaluation.verdict import Verdict
-from ackclock.metrics import METRICS, Metric
 from ackclock.report.environment import data_of, environment
 from ackclock.report.section import Live
 from ackclock.scenario import Scenario
@@ -120,9 +119,8 @@ def emulated_table(evaluation: Record) -> Table:
     """Returns the table of the cells that were emulated, beside their simulation."""
     rows = []
     for cell in evaluation["emulated"]:
-        metric = _metric(cell)
-        kernel = cell["why_not"] or shown(cell["kernel"], metric)
-        simulated = _with_interval({**cell, "mean": cell["simulated"]}, metric)
+        kernel = cell["why_not"] or _shown(cell["kernel"], cell)
+        simulated = with_interval({**cell, "mean": cell["simulated"]}, cell)
         rows.append([cell["case"], cell["says"], cell["cell"], simulated, kernel])
     heads = ["case", "criterion", "cell", "simulated", "Linux, one run"]
     return table("The worst cells on the running kernel", heads, rows)
@@ -175,20 +173,19 @@ def criteria_table(run: Record, label: str) -> Table:
     """Returns the table of a run's criteria, each with its worst cell."""
     rows = []
     for criterion in run["criteria"]:
-        cell, metric = criterion["cells"][criterion["worst"]], _metric(criterion)
-        bound = f"at {criterion['side']} {shown(cell['bound'], metric)}"
-        is_said = any(not is_number(words) for words in criterion["bound"])
+        cell = criterion["cells"][criterion["worst"]]
+        bound = _shown(cell["bound"], criterion)
         laxest = "the larger of " if criterion["side"] == "most" else "the smaller of "
         words = " and ".join(criterion["bound"])
-        source = f" ({laxest if len(criterion['bound']) > 1 else ''}{words})" if is_said else ""
-        others = [shown(each["mean"], metric) for each in cell["references"].values()]
+        source = f" ({laxest if len(criterion['bound']) > 1 else ''}{words})"
+        others = [_shown(each["mean"], criterion) for each in cell["references"].values()]
         rows.append(
             [
                 criterion["says"],
                 _GRADES[Grade(criterion["grade"])],
-                _with_interval(cell, metric),
+                _ending(cell, criterion),
                 *others,
-                bound + source,
+                f"at {criterion['side']} {bound}{source if words != bound else ''}",
                 cell["cell"],
             ]
         )
@@ -204,13 +201,12 @@ def criteria_table(run: Record, label: str) -> Table:
 
 def cells_table(criterion: Record, label: str) -> Table:
     """Returns the table of all cells of a criterion."""
-    metric = _metric(criterion)
     rows = [
         [
             cell["cell"],
-            _with_interval(cell, metric),
-            *(shown(each["mean"], metric) for each in cell["references"].values()),
-            shown(cell["bound"], metric),
+            _ending(cell, criterion),
+            *(_shown(each["mean"], criterion) for each in cell["references"].values()),
+            _shown(cell["bound"], criterion),
             _GRADES[Grade(cell["grade"])],
         ]
         for cell in criterion["cells"]
@@ -219,28 +215,15 @@ def cells_table(criterion: Record, label: str) -> Table:
     return table(criterion["says"], ["cell", label, *names, "our bound", "grade"], rows)
 
 
-def is_number(words: str) -> bool:
-    """Returns true if a bound is a number and not a factor of something."""
-    return words[:1].isdigit() and "×" not in words
+def _shown(value: float | None, criterion: Record) -> str:
+    return shown(value, criterion["shown_per_unit"], criterion["shown_unit"])
 
 
-def _metric(criterion: Record) -> Metric | Any:
-    return METRICS[criterion["metric"]] if criterion["metric"] in METRICS else _Unknown(criterion)
-
-
-class _Unknown:
-    """A metric with parameters, of which a record has the unit."""
-
-    def __init__(self, criterion: Record) -> None:
-        self.shown_unit, self.shown_per_unit = criterion["unit"], 1.0
-
-
-def _with_interval(cell: Record, metric: Any) -> str:
-    if cell["mean"] is None and cell.get("grade") in (Grade.MISSED, Grade.FAR):
+def _ending(cell: Record, criterion: Record) -> str:
+    """Returns a cell with its interval; what is beyond a bound without a number never ended."""
+    if cell["mean"] is None and cell["grade"] in (Grade.MISSED, Grade.FAR):
         return "never"
-    low, high = (shown(cell[end], metric, bare=True) for end in ("low", "high"))
-    mean = shown(cell["mean"], metric)
-    return mean if low == high else f"{mean} ({low} to {high})"
+    return with_interval(cell, criterion)
 
 
 def page(evaluation: Record, figures: Mapping[str, Sequence[Live]]) -> str:

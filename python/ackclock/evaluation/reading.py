@@ -109,7 +109,7 @@ def _suite(fields: Fields, name: str, digest: str) -> Suite:
         for state, described in fields.take("states", dict, "a table", {}).items()
     }
     words = _Words(
-        fields.take("scenarios", dict, "a table of scenarios", {}),
+        _scenarios(fields.table("scenarios")),
         states,
         fields.table("controls").named(lambda dialect: _dialect(dialect, states)),
         fields.take("references", dict, "a table of controls", {}),
@@ -139,6 +139,16 @@ def _suite(fields: Fields, name: str, digest: str) -> Suite:
     fields.done()
     _refuse_twice(suite)
     return suite
+
+
+def _scenarios(fields: Fields) -> dict[str, Any]:
+    """Returns the scenarios by name; one with `like` has what it lacks of an earlier one."""
+    scenarios: dict[str, Any] = {}
+    for name, tree in fields.rest.items():
+        own = Fields(tree, fields.path_of(name))
+        model = scenarios[own.choice("like", scenarios)] if own.has("like") else {}
+        scenarios[name] = {**model, **own.rest}
+    return scenarios
 
 
 class _Words:

@@ -182,10 +182,11 @@ def _worst_cells(plan: Plan, evaluation: Record) -> list[Worst]:
     for record in records:
         (case,) = (case for case in plan.cases if case.id == record["id"])
         for setup, run in zip(case.setups, record["runs"], strict=True):
-            if run["criteria"]:
-                every = plan.cells(case, setup, path)
-                small = tuple(cell for cell in every.cells if not _too_large(case, cell))
-                worst += emulated.worst(case.id, run, replace(every, cells=small))
+            first = Cell(case.id, setup, path, plan.candidate, plan.seeds[0], len(plan.seeds))
+            for criterion, judged in zip(setup.criteria, run["criteria"], strict=False):
+                assignments = judged["cells"][judged["worst"]]["assignments"]
+                scenario = replace(first, assignments=assignments).scenario()
+                worst.append(Worst(case.id, run, judged, criterion.quantity, scenario))
     return worst
 
 
@@ -315,8 +316,10 @@ def _made(
         def tell_part(share: float, number: int = number) -> None:
             tell((number + share) / len(setups))
 
-        run = _measured if setup.criteria else _followed
-        runs.append(run(plan, case, setup, path, (*place, number), tell_part))
+        folder, name = place
+        figures = f"cases/{name}/run-{number}.json"
+        asked = _Run(plan, case, setup, path, folder, figures, tell_part)
+        runs.append(_measured(asked) if setup.criteria else _followed(asked))
     verdict = together([Verdict(run["verdict"]) for run in runs])
     deciding = [run for run in runs if run["verdict"] == verdict]
     return {
@@ -357,16 +360,41 @@ def _left_out(setup: Setup, why: str) -> Record:
     }
 
 
-def _measured(
-    plan: Plan,
-    case: Case,
-    setup: Setup,
-    path: TestPath,
-    place: tuple[Path, str, int],
-    tell: Callable[[float], None],
-) -> Record:
+@dataclass(frozen=True)
+class _Run:
+    """A run of a case on a path, and the folder for its figures.
+
+    Attributes:
+        plan: The work that it belongs to.
+        case: The case.
+        setup: The run.
+        path: The path.
+        folder: Folder for its figures.
+        figures: Name of the file of its figures, within the evaluation.
+        tell: Takes the share of it that is done.
+    """
+
+    plan: Plan
+    case: Case
+    setup: Setup
+    path: TestPath
+    folder: Path
+    figures: str
+    tell: Callable[[float], None]
+
+    def keep(self, drawn: Sequence[Live]) -> str:
+        """Writes figures; returns the name of their file, empty if there are none."""
+        if not drawn:
+            return ""
+        text = compact_json([drawing._asdict() for drawing in drawn])
+        (self.folder / Path(self.figures).name).write_text(text, encoding="utf-8")
+        return self.figures
+
+
+def _measured(asked: _Run) -> Record:
     """Returns the record of a run whose criteria are about metrics."""
-    every = plan.cells(case, setup, path)
+    case, setup = asked.case, asked.setup
+    every = asked.plan.cells(case, setup, asked.path)
     why = _refusal(every)
     if why:
         return _left_out(setup, why)
@@ -379,7 +407,7 @@ def _measured(
     def count(runs: int) -> None:
         nonlocal done
         done += runs
-        tell(done / cells.runs)
+        asked.tell(done / cells.runs)
 
     verdict, reason, criteria = measured.judged(cells, cells.measure(count))
     worst = cells.cells[_worst(criteria)]
@@ -391,7 +419,7 @@ def _measured(
         "criteria": criteria,
         "left_out": len(every.cells) - len(small),
         "seeds": [],
-        "figure": _kept(drawn, place),
+        "figure": asked.keep(drawn),
         "figure_seed": worst.seed,
         "scenario": worst.scenario().tree,
     }
@@ -425,24 +453,12 @@ def _worst(criteria: Sequence[Record]) -> int:
     return int(worst["worst"])
 
 
-def _followed(
-    plan: Plan,
-    case: Case,
-    setup: Setup,
-    path: TestPath,
-    place: tuple[Path, str, int],
-    tell: Callable[[float], None],
-) -> Record:
+def _followed(asked: _Run) -> Record:
     """Returns the record of a run whose control is followed: all its seeds."""
+    plan, case, setup = asked.plan, asked.case, asked.setup
+    least = plan.suite.least_round_trips
     cells = [
-        Cell(
-            case.id,
-            setup,
-            path,
-            plan.candidate,
-            seed,
-            least_round_trips=plan.suite.least_round_trips,
-        )
+        Cell(case.id, setup, asked.path, plan.candidate, seed, least_round_trips=least)
         for seed in plan.seeds
     ]
     why = _too_large(case, cells[0])
@@ -452,7 +468,7 @@ def _followed(
         cells = cells[:1]  # Enough to see what the control reports.
     ran = []
     for number, cell in enumerate(cells):
-        tell(number / len(cells))
+        asked.tell(number / len(cells))
         ran.append(followed.follow(cell, plan.dialect))
     verdict = together([run.verdict.verdict for run in ran])
     deciding = [run for run in ran if run.verdict.verdict is verdict]
@@ -469,21 +485,10 @@ def _followed(
             }
             for run in ran
         ],
-        "figure": _kept(followed.drawn(shown, plan.dialect), place),
+        "figure": asked.keep(followed.drawn(shown, plan.dialect)),
         "figure_seed": shown.cell.seed,
         "scenario": shown.scenario.tree,
     }
-
-
-def _kept(drawn: Sequence[Live], place: tuple[Path, str, int]) -> str:
-    """Writes the figures of a run; returns their file within the folder, empty for none."""
-    if not drawn:
-        return ""
-    staging, name, number = place
-    figure = f"run-{number}.json"
-    text = compact_json([drawing._asdict() for drawing in drawn])
-    (staging / figure).write_text(text, encoding="utf-8")
-    return f"cases/{name}/{figure}"
 
 
 def _too_large(case: Case, cell: Cell) -> str:

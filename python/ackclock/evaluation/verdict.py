@@ -26,6 +26,17 @@ class Verdict(StrEnum):
     """The control reports no such states, or the run does not meet the set-up."""
 
 
+#: Verdicts from the worst to the best.
+ORDER = (
+    Verdict.FAIL,
+    Verdict.CONCERN,
+    Verdict.NOT,
+    Verdict.SILENT,
+    Verdict.KNOWN,
+    Verdict.PASS,
+)
+
+
 @dataclass(frozen=True)
 class Judged:
     """An assertion with its finding in one run."""
@@ -121,7 +132,5 @@ def _lacking(setup: Setup, dialect: Dialect, trace: Trace) -> str:
 
 def together(verdicts: Sequence[Verdict]) -> Verdict:
     """Returns the verdict on several runs: the worst; what does not apply counts last."""
-    for worst in (Verdict.FAIL, Verdict.CONCERN, Verdict.KNOWN, Verdict.SILENT, Verdict.PASS):
-        if worst in verdicts:
-            return worst
-    return Verdict.NOT
+    those = [verdict for verdict in verdicts if verdict is not Verdict.NOT]
+    return min(those, key=ORDER.index, default=Verdict.NOT)

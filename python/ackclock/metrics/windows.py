@@ -6,7 +6,7 @@ import numpy as np
 
 from ackclock.metrics.fairness import jain
 from ackclock.metrics.metric import Value
-from ackclock.metrics.rates import Array, Series, measured_time, series
+from ackclock.metrics.rates import ROUNDING, Array, Series, even_edges, measured_time, series
 from ackclock.metrics.sharing import sharing
 from ackclock.metrics.subjects import TOGETHER
 from ackclock.metrics.tables import grouped, grown
@@ -66,9 +66,9 @@ def sent_after_warmup(result: Result) -> list[Value]:
 
 def _rates(instances: list[Series], from_s: float, until_s: float) -> Array:
     """Returns the rate of each instance in each whole window: instances by windows."""
-    edges = np.arange(from_s, until_s + 1e-9, WINDOW_S)
-    if edges.size < 2:
-        edges = np.array([from_s, until_s])
+    # Rounding takes no whole window away.
+    samples = max((instance.time_s.size for instance in instances), default=0)
+    edges = even_edges(WINDOW_S, from_s, until_s + ROUNDING, samples)
     return np.array([instance.rates(edges) for instance in instances])
 
 

@@ -14,8 +14,10 @@ from ackclock.scenario import Scenario
 #: Words for what a scenario calls otherwise.
 ALIASES: Mapping[str, tuple[str, ...]] = {"buffer": ("queue", "limit")}
 
-# The lists and tables of a scenario: a path that begins with one is whole.
-_LISTS = ("hops", "flows", "shared_media", "values", "sweep")
+# The lists of a scenario in which a short path is looked for; a path that begins with one of these,
+# or with another table, is whole.
+_MEMBERS = ("hops", "flows", "shared_media")
+_TABLES = (*_MEMBERS, "values", "sweep")
 # Named as candidates at most.
 _MOST_NAMED = 6
 
@@ -30,13 +32,17 @@ def whole_path(scenario: Scenario, path: str) -> str:
         InputError: Several fields have such steps; the message names them.
     """
     steps = path.split(".")
-    if steps[0] in _LISTS or (len(steps) == 1 and steps[0] in scenario.tree):
+    if steps[0] in _TABLES or (len(steps) == 1 and steps[0] in scenario.tree):
         return path
     if len(steps) == 1 and steps[0] in scenario.tree.get("values", {}):
         return f"values.{steps[0]}"
     wanted = (*steps[:-1], *ALIASES.get(steps[-1], (steps[-1],)))
     for tree in _trees(scenario):
-        fits = [".".join(steps) for steps in _paths(tree) if _fits(wanted, steps)]
+        fits = [
+            ".".join(steps)
+            for steps, _ in fields(tree)
+            if steps[0] in _MEMBERS and _fits(wanted, steps)
+        ]
         carrying = [path for path in fits if _carries_data(tree, path)]
         if len(fits) == 1 or len(carrying) == 1:
             return (carrying if len(carrying) == 1 else fits)[0]
@@ -60,9 +66,11 @@ def varied_path(scenario: Scenario, path: str) -> str:
 
 
 def _is_element(scenario: Scenario, path: str) -> bool:
-    steps = path.split(".")
-    elements = (_part(tree, steps) for tree in _trees(scenario))
-    return any(isinstance(element, dict) and "kind" in element for element in elements)
+    return any(
+        ".".join(steps) == path and isinstance(value, dict) and "kind" in value
+        for tree in _trees(scenario)
+        for steps, value in fields(tree)
+    )
 
 
 def _trees(scenario: Scenario) -> Iterator[dict[str, Any]]:
@@ -74,22 +82,17 @@ def _trees(scenario: Scenario) -> Iterator[dict[str, Any]]:
         return
 
 
-def _paths(tree: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yields the path of every field in the lists of a scenario, members by their names."""
-    if not before:
-        for name in _LISTS[:3]:
-            yield from _paths(tree.get(name, []), (name,))
-        return
-    if isinstance(tree, list):
-        for number, member in enumerate(tree):
-            own = member.get("name") if isinstance(member, dict) else None
-            yield from _paths(member, (*before, str(own if own is not None else number)))
-        return
+def fields(tree: Any, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields the path and value of each field and table; members of lists have name or number."""
     if isinstance(tree, dict):
-        for name, value in tree.items():
-            if name != "facts":
-                yield (*before, name)
-                yield from _paths(value, (*before, name))
+        members = [(name, value) for name, value in tree.items() if name not in ("name", "facts")]
+    elif isinstance(tree, list) and any(isinstance(member, dict) for member in tree):
+        members = [(member.get("name", str(index)), member) for index, member in enumerate(tree)]
+    else:
+        members = []
+    for name, value in members:
+        yield (*above, name), value
+        yield from fields(value, (*above, name))
 
 
 def _fits(wanted: tuple[str, ...], steps: tuple[str, ...]) -> bool:
@@ -104,13 +107,3 @@ def _carries_data(tree: Mapping[str, Any], path: str) -> bool:
     """Returns true unless it is a path of a hop that is on the way of no flow's data."""
     kind, name, *_ = path.split(".")
     return kind != "hops" or any(name in flow.get("route", []) for flow in tree.get("flows", []))
-
-
-def _part(tree: Any, steps: list[str]) -> Any:
-    for step in steps:
-        if isinstance(tree, list):
-            names = [member.get("name") for member in tree if isinstance(member, dict)]
-            tree = tree[names.index(step)] if step in names else None
-        else:
-            tree = tree.get(step) if isinstance(tree, dict) else None
-    return tree

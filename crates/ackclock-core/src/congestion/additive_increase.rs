@@ -82,8 +82,6 @@ pub(super) struct AdditiveIncrease<R> {
     slow_start: SlowStart,
     /// Bytes acknowledged of the present window, if growth is per window.
     counted: Option<f64>,
-    /// True if it had a rapid start.
-    is_rapid: bool,
     /// The window before the last reduction for a loss.
     undo: Option<Window>,
 }
@@ -96,7 +94,6 @@ impl<R: Decrease> AdditiveIncrease<R> {
             window: Window::new(context),
             slow_start: SlowStart::new(growth.slow_start_exit, context),
             counted: (growth.growth == Growth::PerWindow).then_some(0.0),
-            is_rapid: false,
             undo: None,
         }
     }
@@ -110,7 +107,6 @@ impl<R: Decrease> AdditiveIncrease<R> {
     ) -> Self {
         if rapid.is_some() {
             self.slow_start = SlowStart::rapid(rapid, exit, context);
-            self.is_rapid = true;
         }
         self
     }
@@ -193,7 +189,7 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
     fn needs(&self) -> Needs {
         let needs = self.decrease.needs();
         Needs {
-            paces: needs.paces || self.is_rapid,
+            paces: needs.paces || self.slow_start.is_rapid(),
             ..needs
         }
     }
@@ -209,7 +205,7 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
     }
 
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
-        if self.is_rapid && self.converge(now, congestion) {
+        if self.slow_start.is_rapid() && self.converge(now, congestion) {
             return;
         }
         let kept = || self.decrease.kept(now, congestion);

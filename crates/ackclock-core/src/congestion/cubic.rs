@@ -179,7 +179,6 @@ struct CubicControl {
     regained_alpha: f64,
     window: Window,
     slow_start: SlowStart,
-    is_rapid: bool,
     /// True from the recovery of a rapid start to the first growth after it.
     converged: bool,
     curve: Curve,
@@ -267,7 +266,6 @@ impl CubicControl {
                 parameters.slow_start_exit.unwrap_or_default(),
                 context,
             ),
-            is_rapid: parameters.rapid_start.is_some(),
             converged: false,
             curve: Curve::NONE,
             last_event: Time::ZERO,
@@ -386,7 +384,7 @@ impl CongestionControl for CubicControl {
     fn needs(&self) -> Needs {
         Needs {
             sent: true,
-            paces: self.is_rapid,
+            paces: self.slow_start.is_rapid(),
             ..Needs::default()
         }
     }
@@ -405,7 +403,7 @@ impl CongestionControl for CubicControl {
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
         self.last_event = now;
         let before = (self.window, self.curve);
-        if self.is_rapid && self.converge(now, congestion) {
+        if (self.slow_start.is_rapid() || self.converged) && self.converge(now, congestion) {
             return;
         }
         match congestion.kind {

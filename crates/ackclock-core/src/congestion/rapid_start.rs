@@ -62,6 +62,8 @@ pub(super) struct Rapid {
     /// Smallest round-trip time of this round.
     floor: Span,
     hystart: Option<HyStartPlusPlus>,
+    /// Round-trip time by which it is paced.
+    rtt: Option<Span>,
     /// Data that the last ACK showed to have arrived and to be lost. An ACK comes before the
     /// congestion that it shows, or after it.
     last: (Time, f64, f64),
@@ -94,9 +96,22 @@ impl Rapid {
             rounds: RoundCounter::default(),
             floor: Span::FOREVER,
             hystart,
+            rtt: None,
             last: (Time::ZERO, 0.0, 0.0),
             convergence: None,
         }
+    }
+
+    /// Takes the round-trip time of the handshake.
+    pub const fn open(&mut self, rtt: Option<Span>) {
+        self.rtt = rtt;
+    }
+
+    /// Returns a rate of a window per round trip; none in recovery.
+    pub fn pace(&self, window: &Window) -> Option<BitRate> {
+        let seconds = self.rtt?.as_seconds();
+        let paces = self.convergence.is_none() && seconds > 0.0;
+        paces.then(|| BitRate::from_bit_per_s((window.cwnd() * 8.0 / seconds) as u64))
     }
 
     /// True if no queue has built up in this round.
@@ -119,6 +134,7 @@ impl Rapid {
             return 0.0;
         }
         self.last = (now, acked, lost);
+        self.rtt = ack.smoothed_rtt;
         if self.rounds.begins(ack) {
             self.floor = Span::FOREVER;
         }

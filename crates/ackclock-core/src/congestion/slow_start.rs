@@ -131,8 +131,6 @@ impl Exit {
 pub(super) struct SlowStart {
     /// [`Exit::None`] once the first slow start has ended.
     exit: Exit,
-    /// Round-trip time by which a rapid start is paced.
-    rtt: Option<Span>,
 }
 
 impl SlowStart {
@@ -140,7 +138,6 @@ impl SlowStart {
     pub fn new(exit: SlowStartExit, context: &ControlContext<'_>) -> Self {
         SlowStart {
             exit: Exit::new(exit, context),
-            rtt: None,
         }
     }
 
@@ -157,7 +154,6 @@ impl SlowStart {
         let rapid = Rapid::new(parameters, hystart.then(HyStartPlusPlus::new));
         SlowStart {
             exit: Exit::Rapid(Box::new(rapid)),
-            rtt: None,
         }
     }
 
@@ -165,7 +161,6 @@ impl SlowStart {
     pub const fn slowing(slower: Slower) -> Self {
         SlowStart {
             exit: Exit::Slower(slower),
-            rtt: None,
         }
     }
 
@@ -186,7 +181,6 @@ impl SlowStart {
     /// Opens the window, and ends slow start if the rule says so.
     fn grow_until_over(&mut self, window: &mut Window, now: Time, ack: &Ack) -> f64 {
         let credit = ack.credit.as_f64();
-        self.rtt = ack.smoothed_rtt;
         let left = match &mut self.exit {
             Exit::Rapid(rapid) => rapid.on_ack(window, now, ack),
             Exit::Draining(drain) => {
@@ -215,9 +209,16 @@ impl SlowStart {
         left
     }
 
-    /// Takes the round-trip time of the handshake.
-    pub const fn open(&mut self, rtt: Option<Span>) {
-        self.rtt = rtt;
+    /// Takes the round-trip time of the handshake, by which a rapid start is paced.
+    pub fn open(&mut self, rtt: Option<Span>) {
+        if let Exit::Rapid(rapid) = &mut self.exit {
+            rapid.open(rtt);
+        }
+    }
+
+    /// True in a rapid start and in its recovery.
+    pub const fn is_rapid(&self) -> bool {
+        matches!(self.exit, Exit::Rapid(_))
     }
 
     /// Begins the recovery of a rapid start, for a loss or mark after which a decrease would leave
@@ -261,11 +262,8 @@ impl SlowStart {
 
     /// Returns the rate at which a rapid start is paced: a window per round trip.
     pub fn pace(&self, window: &Window) -> Option<BitRate> {
-        let seconds = self.rtt?.as_seconds();
         match &self.exit {
-            Exit::Rapid(rapid) if !rapid.converges() && seconds > 0.0 => Some(
-                BitRate::from_bit_per_s((window.cwnd() * 8.0 / seconds) as u64),
-            ),
+            Exit::Rapid(rapid) => rapid.pace(window),
             _ => None,
         }
     }
