@@ -48,6 +48,13 @@ def test_a_bound_is_the_laxest_of_its_amounts(
     assert judged.grade is grade
 
 
+def test_one_seed_decides_nothing() -> None:
+    alone = Measured(1, {"": {"hop_drops(b)": np.array([0.9])}}, {})
+    judged = criterion(most=0.02).judge(alone)
+    assert (judged.grade, judged.chance) == (Grade.UNSURE, 1.0)
+    assert graded([judged]) == [Grade.UNSURE]
+
+
 def test_what_never_ends_is_far_beyond() -> None:
     tree = {"says": "It ends", "metric": "completion_time", "of": "x", "most": {"of": "cubic"}}
     ends = criteria.read(Fields(tree, "check"), ("cubic",))

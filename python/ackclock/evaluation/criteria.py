@@ -28,6 +28,9 @@ FAR = 2.0
 #: Resamples of a bootstrap interval. Ours.
 RESAMPLES = 2000
 
+#: Fewest seeds that decide anything: of one the spread is unknown.
+FEWEST = 2
+
 #: Level at which all cells of a case together are called a failure (Holm 1979). Ours.
 LEVEL = 0.05
 
@@ -211,6 +214,8 @@ class Criterion:
         if not is_known.any():
             return Judgement(Grade.UNKNOWN, values, bound, (math.nan,) * 2, math.nan, 1.0)
         low, high = resampled(sign * (values - bound)[is_known])
+        if is_known.sum() < FEWEST:
+            low, high = -math.inf, math.inf
         grade = Grade.MISSED if low > 0 else Grade.HOLDS if high <= 0 else Grade.UNSURE
         chance = chance_of_more(sign * (values - far)[is_known])
         scale = abs(mean_of_known(bound)) or 1.0
@@ -267,7 +272,7 @@ def beyond_chance(chances: Sequence[float], level: float) -> list[int]:
 
 def resampled(values: Array) -> tuple[float, float]:
     """Returns the bootstrap interval of a mean: percentiles of means of resamples."""
-    if np.isinf(values).any() or values.size < 2 or np.ptp(values) == 0:
+    if np.isinf(values).any() or np.ptp(values) == 0:
         mean = mean_of_known(values)
         return mean, mean
     drawn = np.random.default_rng(SEED).integers(values.size, size=(RESAMPLES, values.size))
@@ -276,7 +281,9 @@ def resampled(values: Array) -> tuple[float, float]:
 
 def chance_of_more(values: Array) -> float:
     """Returns the probability of a mean this far above 0 by chance, by Student's t; one-sided."""
-    if values.size < 2 or np.isinf(values).any() or np.ptp(values) == 0:
+    if values.size < FEWEST:
+        return 1.0
+    if np.isinf(values).any() or np.ptp(values) == 0:
         return 0.0 if mean_of_known(values) > 0 else 1.0
     from scipy.special import stdtr
 
