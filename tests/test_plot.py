@@ -166,6 +166,8 @@ OF_OTHER_FLOWS = (
     "completion_time_p95",
     "equivalence",
     "max_min_ratio",
+    "starved_share",
+    "windowed_fairness",
     "rate_cov",
     "allowed_rate",
     "loss_event_rate",

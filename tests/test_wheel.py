@@ -93,7 +93,7 @@ def is_the_package_of_the_wheel(installed: Installed) -> None:
 def simulates_evaluates_and_has_what_lies_beside_the_code(installed: Installed) -> None:
     installed.ackclock("new", "one-link", "-o", "path.toml")
     short = ["--set", "duration=5 s", "--set", "warmup=1 s", "--replicates", "2"]
-    startup = ["--only", "startup-plateau", "--seeds", "1"]
+    startup = ["--only", "start-up", "--seeds", "2"]
     _, table, _, _, listed = installed.in_turn(
         ["simulate", "path.toml", *short, "-o", "result"],
         ["table", "result", "goodput", "--json"],
