@@ -34,7 +34,7 @@ def test_a_record_says_what_is_so(kind: plot.FigureKind) -> None:
 
 
 def test_methods_are_those_of_results() -> None:
-    assert set(METHODS) == {*TABLES, "compare"}
+    assert set(METHODS) == {*TABLES, "compare", "results"}
 
 
 def test_whatever_a_view_has_is_an_option_of_the_command() -> None:
@@ -65,6 +65,6 @@ def test_a_figure_is_there_or_says_why_not(result: Result) -> None:
 def test_the_catalogue_has_every_figure_once() -> None:
     catalogue = plot.catalogue()
     assert list(catalogue) == plot.names()
-    assert catalogue["cwnd"]["methods"] == ["simulate", "emulate", "compare"]
+    assert catalogue["cwnd"]["methods"] == ["simulate", "emulate", "compare", "results"]
     assert catalogue["cwnd"]["options"] == ["point", "replicate", "span"]
     assert catalogue["sweep"]["options"] == ["metric", "x", "subject"]

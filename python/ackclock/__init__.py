@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ackclock.capture.measurement import measure
     from ackclock.capture.twin import twin
     from ackclock.comparison.each_method import compare
+    from ackclock.comparison.side_by_side import beside
     from ackclock.engine import version
     from ackclock.errors import CaptureError, InputError, LackingError, ScenarioError
     from ackclock.laboratory import lab
@@ -45,6 +46,7 @@ __all__ = [
     "Sweep",
     "advise_buffer",
     "advise_feedback",
+    "beside",
     "compare",
     "emulate",
     "hold_active",
@@ -79,6 +81,7 @@ _DEFINED_IN = {
     "ScenarioError": "errors",
     "advise_buffer": "advice",
     "advise_feedback": "advice",
+    "beside": "comparison.side_by_side",
     "compare": "comparison.each_method",
     "emulate": "run.emulation",
     "hold_active": "run.load_calibration",

@@ -1,4 +1,4 @@
-"""The command `compare`: one scenario answered by each method, side by side."""
+"""The command `compare`: one scenario answered by each method, or any results."""
 
 import shlex
 import time
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ackclock.cli import results
 from ackclock.cli.complete import names_of
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import (
@@ -18,7 +19,8 @@ from ackclock.cli.options import (
     models_option,
     output_option,
     read_scenario,
-    scenario_options,
+    replicates_option,
+    scenario_changes,
     side_by_side_option,
     unreliable_option,
 )
@@ -46,7 +48,103 @@ def _methods(_context: click.Context, _option: click.Parameter, names: str) -> l
     return chosen
 
 
-def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> list[str]:
+@click.command()
+@click.argument(
+    "given", nargs=-1, type=click.Path(path_type=Path),
+    metavar="SCENARIO | RESULT RESULT...",
+)  # fmt: skip
+@replicates_option
+@scenario_changes
+@output_option(
+    "Folder of the comparison; of results, of the page and a JSON file.",
+    "out/SCENARIO-compared; none for results",
+)
+@force_option
+@click.option(
+    "--reference", metavar="RESULT",
+    help="Result that the others are compared with.  [default: the first]",
+)  # fmt: skip
+@click.option(
+    "--fail-if", "bounds", multiple=True, metavar="BOUND",
+    help="Exit with 4 if a result differs from the reference by more than this, and beyond "
+    "chance: 'goodput < -3 %', 'rtt(main) > 5 ms'; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True,
+    metavar="NAMES",
+    callback=_methods,
+    help="Methods to compare, separated by commas.",
+)  # fmt: skip
+@click.option(
+    "--real-time", metavar="TIME", callback=checked_time("40 s"),
+    help="Time limit for emulation, met by fewer replicates, then by fewer points.  [default: "
+    "none]",
+)  # fmt: skip
+@click.option(
+    "--metrics", metavar="NAMES", shell_complete=names_of("metrics"),
+    help="Metrics to print: all, or names separated by commas.  [default: goodput; of results, "
+    "what matters most]",
+)  # fmt: skip
+@click.option(
+    "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,
+    help="Device that carries the packets of an emulation; automatic prefers TUN.",
+)  # fmt: skip
+@side_by_side_option
+@models_option("usual")
+@unreliable_option
+@json_option
+@click.pass_context
+def compare(
+    context: click.Context, given: tuple[Path, ...], assignments: tuple[str, ...],
+    seed: int | None, replicates: int | None, output: Path | None, force: bool,
+    reference: str | None, bounds: tuple[str, ...], asked: list[str], real_time: str | None,
+    metrics: str | None, device: str, side_by_side: int, models: str,
+    unreliable: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Compare models, simulation, Linux and captures on one scenario, or any results.
+
+    Of a scenario each number has its 95 % interval, its distance from the reference and an
+    explanation. A method that cannot run here becomes an empty column stating why. The same command
+    continues after an interruption and repeats nothing that is unchanged.
+
+    Of results (folders of any method, with the same flows) it prints every difference with its
+    interval, and what differs in what was asked for. Results with the same seed are paired.
+
+    \b
+    Example:
+      ackclock compare examples/leaky-pipes.toml -o out/compared --real-time '40 s'
+      ackclock compare out/before out/now --fail-if 'goodput < -3 %'
+    """
+    if results.are_results(given):
+        results.refuse_options(context, _OF_SCENARIOS, "results")
+        return results.compare(
+            given, reference, metrics, bounds, output,
+            force=force, unreliable=unreliable, as_json=as_json,
+        )  # fmt: skip
+    results.refuse_options(context, _OF_RESULTS, "a scenario")
+    printed = _metrics(metrics or _PRINTED)
+    [scenario] = given
+    return _of_scenario(
+        scenario, assignments, seed, replicates, output, force, asked, real_time, printed, device,
+        side_by_side, models, unreliable, as_json,
+    )  # fmt: skip
+
+
+# Options that make no sense for the other of the two.
+_OF_SCENARIOS = (
+    "assignments",
+    "seed",
+    "replicates",
+    "asked",
+    "real_time",
+    "device",
+    "side_by_side",
+    "models",
+)
+_OF_RESULTS = ("reference", "bounds")
+
+
+def _metrics(names: str) -> list[str]:
     from ackclock.comparison import COMPARED
 
     chosen = list(COMPARED) if names == "all" else [name.strip() for name in names.split(",")]
@@ -61,50 +159,12 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
     return chosen
 
 
-@click.command()
-@scenario_options
-@output_option("Folder of the comparison.", "out/SCENARIO-compared")
-@force_option
-@click.option(
-    "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True,
-    metavar="NAMES",
-    callback=_methods,
-    help="Methods to compare, separated by commas.",
-)  # fmt: skip
-@click.option(
-    "--real-time", metavar="TIME", callback=checked_time("40 s"),
-    help="Time limit for emulation, met by fewer replicates, then by fewer points.  [default: "
-    "none]",
-)  # fmt: skip
-@click.option(
-    "--metrics", default=_PRINTED, show_default=True, metavar="NAMES", callback=_metrics,
-    shell_complete=names_of("metrics"),
-    help="Metrics to print: all, or names separated by commas. The folder has all.",
-)  # fmt: skip
-@click.option(
-    "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,
-    help="Device that carries the packets of an emulation; automatic prefers TUN.",
-)  # fmt: skip
-@side_by_side_option
-@models_option("usual")
-@unreliable_option
-@json_option
-def compare(
+def _of_scenario(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None,
     output: Path | None, force: bool, asked: list[str], real_time: str | None, metrics: list[str],
-    device: str, side_by_side: int, models: str,
-    unreliable: bool, as_json: bool,
+    device: str, side_by_side: int, models: str, unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Compare models, simulation, Linux and captures on one scenario.
-
-    Each number has its 95 % interval, its distance from the reference and an explanation. A method
-    that cannot run here becomes an empty column stating why. The same command continues after an
-    interruption and repeats nothing that is unchanged.
-
-    \b
-    Example:
-      ackclock compare examples/leaky-pipes.toml -o out/compared --real-time '40 s'
-    """
+    """Answers a scenario by each method, prints the comparison, and returns the exit code."""
     from ackclock import units
     from ackclock.comparison import each_method
 

@@ -41,7 +41,8 @@ def fields(context: click.Context, _parameter: click.Parameter, written: str) ->
     Defaults are fields, too. A scenario that cannot be read completes nothing.
     """
     # While an option lacks its value, click leaves all arguments unparsed.
-    words = [context.params.get("scenario"), *context.args]
+    given = context.params.get("given") or ()
+    words = [context.params.get("scenario"), *given, *context.args]
     file = next((word for word in words if word is not None and Path(word).is_file()), None)
     if file is None or "=" in written:
         return []

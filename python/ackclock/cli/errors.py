@@ -295,7 +295,7 @@ def _name(parameter: click.Parameter) -> str:
     return (
         parameter.opts[0]
         if isinstance(parameter, click.Option)
-        else parameter.human_readable_name.upper()
+        else parameter.human_readable_name.removesuffix("...").upper()
     )
 
 

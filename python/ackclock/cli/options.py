@@ -19,9 +19,12 @@ _Command = Callable[..., Any]
 
 def scenario_options(command: _Command) -> _Command:
     """Adds a scenario and options that change it."""
-    return click.option(
-        "--replicates", type=click.IntRange(1), help="Number of runs of each point."
-    )(changed_scenario(command))
+    return replicates_option(changed_scenario(command))
+
+
+replicates_option = click.option(
+    "--replicates", type=click.IntRange(1), help="Number of runs of each point."
+)
 
 
 def _bring(apart: bool) -> Callable[..., None]:
@@ -59,6 +62,11 @@ def stack_options(command: _Command) -> _Command:
 
 def changed_scenario(command: _Command) -> _Command:
     """Adds a scenario and options that change it, without the number of replicates."""
+    return click.argument("scenario", type=click.Path(path_type=Path))(scenario_changes(command))
+
+
+def scenario_changes(command: _Command) -> _Command:
+    """Adds the options that change a scenario, without the number of replicates."""
     command = stack_options(command)
     for option in (
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all randomness."),
@@ -68,7 +76,6 @@ def changed_scenario(command: _Command) -> _Command:
             "Mbit/s'; may be repeated. "
             "A field that is set is no longer swept. A file is looked for beside the scenario.",
         ),
-        click.argument("scenario", type=click.Path(path_type=Path)),
     ):  # fmt: skip
         command = option(command)
     return command

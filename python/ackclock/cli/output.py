@@ -97,6 +97,14 @@ def print_rows(table: "Table", note: str = "") -> "Table":
     return shown
 
 
+def fits(table: "Table") -> bool:
+    """Returns true if a table with units below names is not wider than the terminal."""
+    columns = width()
+    return columns is None or _total(
+        _widths_of_cells(table), list(range(len(table.columns)))
+    ) <= columns  # fmt: skip
+
+
 def _print_part(table: "Table") -> None:
     units = [visible(column.unit) for column in table.columns]
     rows = [[visible(cell) for cell in row] for row in table.texts]

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from ackclock import units
+from ackclock.cli import results
 from ackclock.cli.compare import is_comparison, read
 from ackclock.cli.complete import names_of
 from ackclock.cli.options import (
@@ -51,7 +52,7 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN...")
 @click.option(
     "--kind", default=_ALL, show_default=True, metavar="NAME", callback=_kind,
     shell_complete=names_of("figures"),
@@ -105,33 +106,33 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
     help="Flow or hop that figures of a sweep show.  [default: the bottleneck, or all flows]",
 )  # fmt: skip
 @paper_options
-@output_option("File (.svg, .png, .pdf), or folder for several figures.", "RUN/figures")
+@output_option(
+    "File (.svg, .png, .pdf), or folder for several figures.", "RUN/figures; none for several runs"
+)
 @models_option("usual")
 @unreliable_option
 @json_option
 @click.pass_context
 def plot(
-    context: click.Context, run: Path, kind: str, metric: str, point: int, replicate: int,
-    connection: int, begin: str | None, end: str | None, x: str | None, y: str | None,
+    context: click.Context, runs: tuple[Path, ...], kind: str, metric: str, point: int,
+    replicate: int, connection: int, begin: str | None, end: str | None, x: str | None,
+    y: str | None,
     subject: str | None, width: float | None, font: str, font_size: float | None,
     title: str | None, output: Path | None, models: str, unreliable: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Draw figures of a result or comparison.
+    """Draw figures of a result or comparison, or of several results in one figure.
 
     \b
     Example:
       ackclock plot out/leaky-pipe --kind sweep --metric goodput -o goodput.svg
+      ackclock plot out/before out/now --kind throughput -o throughput.svg
       ackclock plot out/lab --kind heatmap --metric utilisation --width column -o u.pdf
     """
     from ackclock.plot import Paper, View
     from ackclock.plot.kind import check_numbers
     from ackclock.result.result import Result
 
-    drawn_from = (
-        read(run, unreliable=unreliable)
-        if is_comparison(run)
-        else read_result(run, unreliable=unreliable)
-    )
+    drawn_from, run = _subject(runs, output, unreliable=unreliable)
     _check_output(kind, output)
     paper = Paper(width, font, font_size, "" if title == "none" else title)
     view = View(
@@ -151,6 +152,21 @@ def plot(
     else:
         for path in paths:
             say(f"figure: {path}")
+
+
+def _subject(
+    runs: tuple[Path, ...], output: Path | None, *, unreliable: bool
+) -> "tuple[Subject, Path]":
+    """Returns what is drawn, and its folder: the first one of several."""
+    run, *others = runs
+    if not others:
+        if is_comparison(run):
+            return read(run, unreliable=unreliable), run
+        return read_result(run, unreliable=unreliable), run
+    if output is None:
+        words = "is missing; name a file, or a folder for figures of several results"
+        raise InputError("missing", "-o", words)
+    return results.read(runs, unreliable=unreliable), run
 
 
 def _span(begin: str | None, end: str | None) -> tuple[float, float] | None:

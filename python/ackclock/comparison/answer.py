@@ -4,9 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 from ackclock.comparison.column import Column as ComparedColumn
+from ackclock.comparison.differences import EXCEEDS, SLIGHT, UNSURE
 from ackclock.comparison.explanation import Explanation
 from ackclock.comparison.rendering import identify, place, title
-from ackclock.comparison.table import EXCEEDS, SLIGHT, UNSURE, Comparison, Residual, Row
+from ackclock.comparison.table import Comparison, Residual, Row
 from ackclock.metrics import in_shown_unit, metric
 from ackclock.table import Cell as Shown
 from ackclock.table import Column, Table, Written, assigned, capital, number, table, text

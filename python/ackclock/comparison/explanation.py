@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ackclock.comparison.causes import Cause, cause
-from ackclock.comparison.table import EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, Residual, Row
+from ackclock.comparison.differences import EXCEEDS, SLIGHT, UNSURE, WITHIN
+from ackclock.comparison.table import Comparison, Residual, Row
 from ackclock.metrics import Interval
 from ackclock.table import fixed
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from ackclock import notebook
 from ackclock.comparison.causes import Evidence, Finding, findings
-from ackclock.comparison.causes.cause import NOTICEABLE
 from ackclock.comparison.column import Column, reference_of
+from ackclock.comparison.differences import EXCEEDS, gap, standing
 from ackclock.comparison.observed import Observations, Topic
-from ackclock.metrics import Interval, Metric, difference, interval, metric
+from ackclock.metrics import Interval, Metric, interval, metric
 from ackclock.models.prediction import Prediction, why_none
 
 # Compared metrics, in the order of tables: those whose differences causes can explain.
@@ -27,14 +27,6 @@ COMPARED = (
     "completion_time",
     "fairness",
 )
-
-# Kinds of differences. A slight one (`NOTICEABLE`) exceeds its interval only because numbers hardly
-# spread, and no cause is sought.
-WITHIN, EXCEEDS, UNSURE = "within its interval", "exceeds its interval", "no interval"
-SLIGHT = "exceeds its interval, less than 1 %"
-
-# Numbers with a smaller relative difference are equal: they were summed in another order.
-_EQUAL = 1e-9
 
 # Metrics that a method cannot know, and why.
 _UNKNOWN = {
@@ -221,18 +213,18 @@ class Comparison:
     ) -> Residual:
         cell, other = cells[name], cells[against]
         column, reference = self.columns[name], self.columns[against]
-        gap = _gap(cell, other)
-        standing = _standing(gap, other.interval.mean)
+        less = _gap(cell, other)
+        stands = standing(less, other.interval.mean)
         evidence = Evidence(
-            metric=metric.name, method=column.method, reference=reference.method, difference=gap,
+            metric=metric.name, method=column.method, reference=reference.method, difference=less,
             reference_mean=other.interval.mean,
             replicates=(cell.interval.replicates, other.interval.replicates), flow=topic.flow,
             path=topic.path, duration_s=topic.duration_s, prediction=cell.prediction,
             **observations.of_both(column, reference, topic),
         )  # fmt: skip
         # A difference within its interval, or without one, may be chance, which has no cause.
-        shown = findings(evidence) if standing == EXCEEDS else ()
-        return Residual(against, gap, evidence.relative, standing, shown)
+        shown = findings(evidence) if stands == EXCEEDS else ()
+        return Residual(against, less, evidence.relative, stands, shown)
 
 
 def _cell(column: Column, metric: Metric, topic: Topic, observations: Observations) -> Cell:
@@ -279,7 +271,7 @@ def _gap(cell: Cell, other: Cell) -> Interval:
 
     A model has no randomness, so the reference's own Student-t interval is that of the difference.
     A replicate has the same random losses, delays and starts whatever runs it, so replicates are
-    compared one by one. With fewer than two in common the interval is Welch's.
+    compared one by one.
     """
     if cell.prediction is not None or other.prediction is not None:
         exact = cell if cell.prediction is not None else other
@@ -288,17 +280,4 @@ def _gap(cell: Cell, other: Cell) -> Interval:
         return Interval(
             cell.interval.mean - other.interval.mean, half_width, spread.interval.replicates
         )
-    both = [replicate for replicate in cell.values if replicate in other.values]
-    if len(both) > 1:
-        return interval([cell.values[replicate] - other.values[replicate] for replicate in both])
-    return difference(list(cell.values.values()), list(other.values.values()))
-
-
-def _standing(gap: Interval, mean: float) -> str:
-    if abs(gap.mean) <= _EQUAL * abs(mean):
-        return WITHIN
-    if math.isnan(gap.half_width):
-        return UNSURE
-    if abs(gap.mean) <= gap.half_width:
-        return WITHIN
-    return SLIGHT if abs(gap.mean) < NOTICEABLE * abs(mean) else EXCEEDS
+    return gap(cell.values, other.values, paired=True)

@@ -87,6 +87,7 @@ _FILES = (
     "bursts",
     "requests",
     "compared",
+    "side_by_side",
 )
 
 #: Every kind of figure.

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ackclock.comparison import Comparison
+from ackclock.comparison import Comparison, SideBySide
 from ackclock.errors import InputError
 from ackclock.plot.canvas import Span
 from ackclock.plot.spec import Spec
 from ackclock.result.result import Result
 
 #: Subjects of figures.
-Subject = Result | Comparison
+Subject = Result | Comparison | SideBySide
 
 #: Every method that writes a folder, and the name of such a folder.
 METHODS = {
@@ -22,6 +22,7 @@ METHODS = {
     "send": "a session of ackclock send",
     "receive": "a session of ackclock receive",
     "compare": "a comparison",
+    "results": "several results",
 }
 
 
@@ -112,6 +113,8 @@ class FigureKind:
 
 def method_of(subject: Subject) -> str:
     """Returns the method that wrote a result, from `METHODS`."""
+    if isinstance(subject, SideBySide):
+        return "results"
     return "compare" if isinstance(subject, Comparison) else str(subject.run["method"])
 
 
@@ -119,7 +122,7 @@ def check_numbers(subject: Subject, **numbers: int) -> None:
     """Raises `InputError` if there is no such point or replicate.
 
     Args:
-        subject: The result or comparison.
+        subject: The result, comparison, or results.
         numbers: Any of `point` and `replicate`; the error names it.
     """
     counts = {"point": len(subject.points), "replicate": int(subject.run["replicates"])}

@@ -128,8 +128,8 @@ def look(name: str) -> Style:
 
 
 def method_style(method: str) -> str:
-    """Returns the name of a method's look."""
-    return method if method in _NAMED else line(0)
+    """Returns the name of a method's look; the name of a look stands for itself."""
+    return method if method in _NAMED or method.startswith("line-") else line(0)
 
 
 def paled(colour: str) -> str:

@@ -33,15 +33,15 @@ def of_comparison(comparison: Comparison) -> list[Sure]:
         if column.result is None:
             statements.append(Sure(False, f"No answer from {column.label}:", f"{column.why}."))
     if "emulate" in results:
-        statements.append(_reliable(results["emulate"]))
+        statements.append(reliable(results["emulate"]))
     statements.append(
-        _replicates({answer.speaker(comparison, name): result for name, result in results.items()})
+        replicates({answer.speaker(comparison, name): result for name, result in results.items()})
     )
-    statements += _l4s([column.l4s for column in comparison.columns.values()])
+    statements += of_l4s([column.l4s for column in comparison.columns.values()])
     unsettled = [column.unsettled for column in comparison.columns.values() if column.unsettled]
     if unsettled:
         statements.append(
-            Sure(False, "Not settled:", f"{_sentence(unsettled[0])} Such means have a *.")
+            Sure(False, "Not settled:", f"{sentence(unsettled[0])} Such means have a *.")
         )
     elif any(
         verdict.settled
@@ -54,7 +54,7 @@ def of_comparison(comparison: Comparison) -> list[Sure]:
         statements.append(Sure(False, "Assumptions violated:", violated, "tables"))
     statements.append(_explained(comparison))
     statements += [
-        Sure(False, f"{column.label}:", _sentence(warning))
+        Sure(False, f"{column.label}:", sentence(warning))
         for column in comparison.columns.values()
         if column.result is not None
         for warning in column.result.run["warnings"]
@@ -69,34 +69,34 @@ def of_result(result: Result, judged: Stationarity) -> list[Sure]:
     if result.partial:
         statements.append(Sure(False, "Interrupted:", "replicates or points are missing."))
     if result.run["method"] == "emulate":
-        statements.append(_reliable(result))
+        statements.append(reliable(result))
     if result.run["method"] in ("simulate", "emulate"):
-        statements += _l4s([l4s.judge(result)])
+        statements += of_l4s([l4s.judge(result)])
         goodput = summarise(result, metric("goodput"))
         if all(math.isnan(summary.interval.mean) for summary in goodput):
             statements.append(Sure(False, "Nothing was measured:", "no flow has a mean."))
         else:
-            statements.append(_replicates({"this run": result}))
+            statements.append(replicates({"this run": result}))
         if judged.warning:
-            statements.append(Sure(False, "Not settled:", f"{_sentence(judged.warning)}"))
+            statements.append(Sure(False, "Not settled:", f"{sentence(judged.warning)}"))
         elif any(verdict.settled for verdict in judged.verdicts.values()):
             is_all = all(verdict.settled for verdict in judged.verdicts.values())
             words = "enough congestion epochs, no drift" if is_all else "as far as it can be judged"
             statements.append(Sure(True, "Means have settled:", f"{words}."))
     statements += [
-        Sure(False, "Note:", _sentence(warning))
+        Sure(False, "Note:", sentence(warning))
         for warning in result.run["warnings"]
         if not warning.startswith(_SAID)
     ]
     return statements
 
 
-def _l4s(judged: Sequence[L4s]) -> list[Sure]:
+def of_l4s(judged: Sequence[L4s]) -> list[Sure]:
     """Returns if runs with L4S flows are what they claim; nothing if there are none."""
     warnings = [judgement.warning for judgement in judged if judgement.warning]
     if warnings:
         lead, _, rest = warnings[0].partition(": ")
-        return [Sure(False, f"{capital(lead)}:", _sentence(rest))]
+        return [Sure(False, f"{capital(lead)}:", sentence(rest))]
     sentences = [judgement.sentence for judgement in judged if judgement.sentence]
     if not sentences:
         return []
@@ -104,11 +104,13 @@ def _l4s(judged: Sequence[L4s]) -> list[Sure]:
     return [Sure(True, f"{lead}:", rest)]
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
+    """Returns a text with a full stop."""
     return text if text.endswith(".") else f"{text}."
 
 
-def _reliable(emulated: Result) -> Sure:
+def reliable(emulated: Result) -> Sure:
+    """Returns how many emulated runs are reliable."""
     rows = emulated.tables["fidelity"].select(["reliable", "lateness_p99_s"]).to_pylist()
     good = sum(bool(row["reliable"]) for row in rows)
     late = [row["lateness_p99_s"] for row in rows if row["lateness_p99_s"] is not None]
@@ -121,8 +123,13 @@ def _reliable(emulated: Result) -> Sure:
     return Sure(False, f"{good} of {len(rows)} emulated runs are reliable;", taken, "tables")
 
 
-def _replicates(results: dict[str, Result]) -> Sure:
-    """Returns the number of runs of each method; few are a reason for caution."""
+def replicates(results: dict[str, Result], noun: str = "method") -> Sure:
+    """Returns the number of runs of each result, by its name; few are a reason for caution.
+
+    Args:
+        results: By name.
+        noun: The thing that a name names.
+    """
     if not results:
         return Sure(True, "Computed, without randomness.")
     several = any(len(result.points) > 1 for result in results.values())
@@ -131,9 +138,9 @@ def _replicates(results: dict[str, Result]) -> Sure:
     fewest = min(result.replicates[0] for result in results.values())
     if len(set(counts.values())) == 1:
         [result, *others] = results.values()
-        noun = f"replicate{'' if result.replicates[1] == 1 else 's'}"
-        each = " of each method" if others else ""
-        words = f"{result.counted} {noun}{result.cut_short}{each}{where}."
+        runs = f"replicate{'' if result.replicates[1] == 1 else 's'}"
+        each = f" of each {noun}" if others else ""
+        words = f"{result.counted} {runs}{result.cut_short}{each}{where}."
     else:
         words = f"{', '.join(f'{count} of {name}' for name, count in counts.items())}{where}."
     repeated = {

@@ -24,7 +24,7 @@ _MOST_BARS = 4
 _FAR = 150.0
 
 
-class _Axis(NamedTuple):
+class Axis(NamedTuple):
     """The axis of a group's bars, in percent."""
 
     low: float
@@ -86,12 +86,16 @@ def _group(
     return Group(title, note, column, axis.position(0), reasons)
 
 
-def _axis(residuals: Sequence[Residual]) -> _Axis:
-    ends = [end for residual in residuals for end in _ends(residual)]
+def _axis(residuals: Sequence[Residual]) -> Axis:
+    return axis_of([end for residual in residuals for end in _ends(residual)])
+
+
+def axis_of(ends: Sequence[float]) -> Axis:
+    """Returns an axis on which these ends of intervals have room, in percent."""
     finite = [max(-_FAR, min(_FAR, end)) for end in ends if not math.isnan(end)]
     low, high = min([0.0, *finite]), max([0.0, *finite])
     room = 0.08 * (high - low or 1)
-    return _Axis(low - room, high + room)
+    return Axis(low - room, high + room)
 
 
 def _ends(residual: Residual) -> tuple[float, float]:
@@ -109,7 +113,7 @@ def _by_size(rows: Sequence[Row], column: str) -> list[Row]:
     return sorted(rows, key=size, reverse=True)
 
 
-def _reason(comparison: Comparison, explanation: Explanation, axis: _Axis) -> Reason:
+def _reason(comparison: Comparison, explanation: Explanation, axis: Axis) -> Reason:
     words = {id(case.row): case.words for case in explanation.cases}
     rows = _by_size([case.row for case in explanation.cases], explanation.column)
     evidence = list(dict.fromkeys(words[id(row)] for row in rows))[:2]
@@ -118,7 +122,7 @@ def _reason(comparison: Comparison, explanation: Explanation, axis: _Axis) -> Re
     return Reason(str(explanation.number), title, "; ".join(evidence), bars, len(rows) - len(bars))
 
 
-def _bar(comparison: Comparison, row: Row, column: str, axis: _Axis) -> Bar:
+def _bar(comparison: Comparison, row: Row, column: str, axis: Axis) -> Bar:
     residual = row.residuals[column]
     label = f"{metric(row.metric).label}, {place(comparison, row)}"
     text = written_residual(residual, metric(row.metric).shown_per_unit).replace("-", "−")

@@ -58,7 +58,10 @@ class Bar(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A cause of differences; its number is `?` for those without a known cause."""
+    """A cause of differences; its number is `?` for those without a known cause.
+
+    Without evidence it is a heading of bars.
+    """
 
     number: str
     title: str
@@ -151,6 +154,7 @@ class Section:
         tables: Tables.
         made: How the numbers were made.
         groups: Why methods differ.
+        groups_title: Heading above the groups.
         lead: Sentence above the groups.
         settings: Lines of TOML to put into a scenario.
         models: A line about models that have no answer and further evidence; may be empty.
@@ -167,6 +171,7 @@ class Section:
     tables: list[Table]
     made: Made
     groups: list[Group] = field(default_factory=list)
+    groups_title: str = "Why they differ"
     lead: str = ""
     settings: list[str] = field(default_factory=list)
     models: str = ""
