@@ -10,10 +10,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ackclock.evaluation import Candidate, Plan, evaluate, load
+from ackclock.evaluation import Candidate, KeptMetrics, Plan, evaluate, load
 from ackclock.evaluation.page import signed
 from ackclock.report.environment import environment
 from ackclock.result.folder import write_whole
@@ -54,6 +55,7 @@ def main(arguments: Sequence[str]) -> None:
         seeds = tuple(range(1, suite.seeds[0] + 1))
         command = f"ackclock evaluate {name}"
         plan = Plan(suite, suite.cases, Candidate.read(name), suite.paths, seeds, command=command)
+        plan = replace(plan, kept=KeptMetrics.of_user())
         records[name], _ = evaluate(plan, asked.folder / name)
     write_whole(asked.folder / "index.html", matrix(records))
 

@@ -75,6 +75,12 @@ if TYPE_CHECKING:
     type=click.Choice(["plain", "netem", "mahimahi"]),
     help="Print how to set up the paths of cases elsewhere.",
 )
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Simulate the controls that it is compared with again, too. Their metrics are kept in "
+    "~/.cache/ackclock, 64 MB at most.",
+)
 @stack_options
 @output_option(
     "Folder of the evaluation. Unchanged cases in it are not run again.",
@@ -85,7 +91,7 @@ if TYPE_CHECKING:
 def evaluate(
     control: str | None, queue: str | None, named: str | None, only: str, listed: bool,
     seeds: int | None, quick: bool, against: str, emulate: int, fail_on: str, trace: Path | None,
-    rig: str | None, output: Path | None, force: bool, as_json: bool,
+    rig: str | None, no_cache: bool, output: Path | None, force: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Evaluate a congestion control by a suite of test cases.
 
@@ -129,6 +135,7 @@ def evaluate(
         tuple(range(1, number + 1)),
         not quick,
         _command(control, queue, named, only, number, quick=quick),
+        None if no_cache else evaluation.KeptMetrics.of_user(),
     )
     before = _before(against, plan)
     folder = _claimed(plan, output, force=force)

@@ -5,6 +5,7 @@ A suite is a file that any implementation can be tested by. Here its runs are si
 
 from ackclock.evaluation.candidate import Candidate
 from ackclock.evaluation.checks import KINDS, Finding
+from ackclock.evaluation.kept import KeptMetrics
 from ackclock.evaluation.moments import Moment, Span
 from ackclock.evaluation.reading import SuiteFile, load, names
 from ackclock.evaluation.runner import EVALUATION, Plan, continues, evaluate
@@ -19,6 +20,7 @@ __all__ = [
     "VARIABLES",
     "Candidate",
     "Finding",
+    "KeptMetrics",
     "Moment",
     "PathValues",
     "Plan",

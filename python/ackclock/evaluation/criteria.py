@@ -4,6 +4,7 @@ A criterion is a bound on a metric. Its verdict comes from the interval of the d
 metric and bound over replicates, which is paired: a reference has the same seeds.
 """
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,11 +81,13 @@ class Quantity:
         metric: The metric.
         subject: A flow or a hop, or all flows; empty if there is one.
         label: Its name for people, if not the metric's.
+        parameters: Those that made the metric, as JSON; empty if it has none.
     """
 
     metric: Metric
     subject: str
     label: str = ""
+    parameters: str = ""
 
     def shown(self, value: float) -> str:
         """Returns a value as people read it, with its unit."""
@@ -98,7 +101,7 @@ class Quantity:
     @property
     def key(self) -> str:
         """Its name in records."""
-        return f"{self.metric.name}({self.subject})"
+        return f"{self.metric.name}{self.parameters}({self.subject})"
 
 
 @dataclass(frozen=True)
@@ -319,8 +322,10 @@ def _quantity(fields: Fields) -> Quantity:
     if name not in METRICS and name not in makers:
         names = [*METRICS, *makers]
         raise InputError.unknown(fields.path_of("metric"), "metric", name, names)
+    parameters = json.dumps(with_.rest, sort_keys=True) if name in makers else ""
     made = makers[name](**with_.rest) if name in makers else metric(name)
-    return Quantity(made, fields.text("of", ""), fields.text("label", made.label))
+    label = fields.text("label", made.label)
+    return Quantity(made, fields.text("of", ""), label, parameters)
 
 
 def _amounts(

@@ -22,6 +22,7 @@ from ackclock.evaluation.criteria import (
     graded,
     shown,
 )
+from ackclock.evaluation.kept import KeptMetrics, Metrics
 from ackclock.evaluation.suite import Setup
 from ackclock.evaluation.verdict import Verdict
 from ackclock.metrics import by_replicate
@@ -69,10 +70,12 @@ class Cells:
     Attributes:
         cells: The cells.
         references: The controls that they are compared with, by name.
+        kept: Metrics of references that were simulated before; None to simulate them again.
     """
 
     cells: tuple[Cell, ...]
     references: Mapping[str, Candidate]
+    kept: KeptMetrics | None = None
 
     @property
     def setup(self) -> Setup:
@@ -94,6 +97,7 @@ class Cells:
         """Simulates every cell; `progress` takes a number of simulations that have ended."""
         values: list[dict[str, dict[str, Array]]] = [{} for _ in self.cells]
         own = self.cells[0].candidate
+        trees = [reference.tree for reference in self.references.values()]
         for control, candidate in {"": own, **self.references}.items():
             if control and candidate.tree == own.tree:
                 values = [{**of_cell, control: of_cell[""]} for of_cell in values]
@@ -101,7 +105,8 @@ class Cells:
                 continue
             for first, some in self._chunks():
                 as_control = [replace(cell, candidate=candidate) for cell in some]
-                for offset, measured in enumerate(_simulated(as_control, self.quantities)):
+                made = self._metrics(as_control, is_reference=candidate.tree in trees)
+                for offset, measured in enumerate(made):
                     values[first + offset][control] = measured
                 progress(len(some) * some[0].replicates)
         return [
@@ -109,16 +114,27 @@ class Cells:
             for cell, of_cell in zip(self.cells, values, strict=True)
         ]
 
+    def _metrics(self, cells: Sequence[Cell], *, is_reference: bool) -> Metrics:
+        """Returns the metrics of cells; those of a reference may be kept."""
+        if self.kept is None or not is_reference:
+            return _simulated(cells, self.quantities)
+        scenario = together(cells)
+        made = self.kept.read(scenario, self.quantities)
+        if made is None:
+            made = _simulated(cells, self.quantities)
+            self.kept.write(scenario, self.quantities, made)
+        return made
+
     def _chunks(self) -> Iterator[tuple[int, Sequence[Cell]]]:
         size = max(RUNS_AT_ONCE // self.cells[0].replicates, 1)
         for first in range(0, len(self.cells), size):
             yield first, self.cells[first : first + size]
 
 
-def _simulated(cells: Sequence[Cell], quantities: Sequence[Quantity]) -> list[dict[str, Array]]:
+def _simulated(cells: Sequence[Cell], quantities: Sequence[Quantity]) -> Metrics:
     """Returns the metrics of each cell by key: a value for each replicate."""
     result = simulate(together(cells))
-    values_of: list[dict[str, Array]] = [{} for _ in cells]
+    values_of: Metrics = [{} for _ in cells]
     for quantity in quantities:
         for (point, subject), values in by_replicate(result, quantity.metric).items():
             if subject == quantity.subject or not quantity.subject:

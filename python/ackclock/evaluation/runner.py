@@ -21,6 +21,7 @@ from ackclock.evaluation import against, emulated, followed, measured
 from ackclock.evaluation.candidate import Candidate
 from ackclock.evaluation.cell import Cell
 from ackclock.evaluation.emulated import Worst
+from ackclock.evaluation.kept import KeptMetrics
 from ackclock.evaluation.measured import Cells
 from ackclock.evaluation.suite import Case, Dialect, Setup, Suite, TestPath
 from ackclock.evaluation.verdict import Verdict, applying, together
@@ -63,6 +64,7 @@ class Plan:
         seeds: Seeds of the runs of each case: all from the first on.
         is_full: True for the wide grids of cases.
         command: The command that evaluates so.
+        kept: Metrics of references that were simulated before; None to simulate them again.
     """
 
     suite: Suite
@@ -72,6 +74,7 @@ class Plan:
     seeds: tuple[int, ...]
     is_full: bool = False
     command: str = ""
+    kept: KeptMetrics | None = None
 
     @property
     def dialect(self) -> Dialect:
@@ -105,7 +108,7 @@ class Plan:
         first = Cell(case.id, setup, path, stands_in, self.seeds[0], len(self.seeds))
         every = measured.grid_cells(first, wide=self.is_full)
         own = tuple(replace(cell, candidate=self.candidate) for cell in every)
-        return Cells(own, self.references)
+        return Cells(own, self.references, self.kept)
 
 
 def _control(tree: Mapping[str, Any]) -> Candidate:
@@ -157,6 +160,8 @@ def evaluate(
         except KeyboardInterrupt:
             complete = False
             break
+    if plan.kept is not None:
+        plan.kept.trim()
     evaluation = _evaluation(plan, records, complete=complete)
     if complete and emulate:
         write_sealed(folder / EVALUATION.mark, evaluation)  # Real time takes minutes.

@@ -1,0 +1,124 @@
+"""Metrics of reference controls that were simulated before, kept by content.
+
+An evaluation simulates every cell with each reference control, too: two thirds of its runs, which
+are the same for all controls that are evaluated. Their metrics are kept in a folder of the user
+under the hash of what made them: scenarios, engine, and the code that makes metrics. A file has its
+own digest, so a damaged one is made again. Nothing here raises an error: a folder that cannot be
+written keeps nothing.
+"""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ackclock.evaluation.criteria import Quantity
+from ackclock.plugins import packages
+from ackclock.result.manifest import read_sealed, write_sealed
+from ackclock.run import address
+from ackclock.scenario import Scenario
+
+Array = NDArray[np.float64]
+
+#: Metrics of the cells of a grid: for each cell, values by replicate by key of a quantity.
+Metrics = list[dict[str, Array]]
+
+#: Most bytes that are kept; the files that were used longest ago go. Ours.
+MOST_BYTES = 64_000_000
+
+_FLOAT = np.dtype("<f8")
+
+
+def folder_of_user() -> Path | None:
+    """Returns the folder of this user for what is kept; None without a home.
+
+    `XDG_CACHE_HOME` of the XDG Base Directory Specification, or what it says is the default.
+    """
+    chosen = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        caches = Path(chosen) if Path(chosen).is_absolute() else Path.home() / ".cache"
+    except RuntimeError:
+        return None
+    return caches / "ackclock" / "references"
+
+
+@dataclass(frozen=True)
+class KeptMetrics:
+    """The folder of metrics that are kept.
+
+    Attributes:
+        folder: The folder.
+        most_bytes: Most bytes that are kept in it.
+    """
+
+    folder: Path
+    most_bytes: int = MOST_BYTES
+
+    @classmethod
+    def of_user(cls) -> "KeptMetrics | None":
+        """Returns the user's; None without a home."""
+        folder = folder_of_user()
+        return None if folder is None else cls(folder)
+
+    def read(self, scenario: Scenario, quantities: Sequence[Quantity]) -> Metrics | None:
+        """Returns the metrics of every point of a scenario; None if they are not kept."""
+        place = self._place(scenario, quantities)
+        with contextlib.suppress(OSError, ValueError):
+            content = read_sealed(place)
+            if content:
+                os.utime(place)
+                return [
+                    {key: _array(written) for key, written in of_cell.items()}
+                    for of_cell in content["cells"]
+                ]
+        return None
+
+    def write(self, scenario: Scenario, quantities: Sequence[Quantity], metrics: Metrics) -> None:
+        """Keeps the metrics of every point of a scenario."""
+        place = self._place(scenario, quantities)
+        cells = [{key: _text(values) for key, values in of_cell.items()} for of_cell in metrics]
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_sealed(place, {"cells": cells})
+
+    def trim(self) -> None:
+        """Removes the files that were used longest ago until the rest are few enough."""
+        files = []
+        with contextlib.suppress(OSError):
+            files = [(path.stat(), path) for path in self.folder.glob("*.json")]
+        files.sort(key=lambda file: file[0].st_mtime_ns, reverse=True)
+        total = 0
+        for status, path in files:
+            total += status.st_size
+            if total > self.most_bytes:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def _place(self, scenario: Scenario, quantities: Sequence[Quantity]) -> Path:
+        made_of = {
+            "run": address.of_run(scenario),
+            "metrics": [quantity.key for quantity in quantities],
+            "packages": _packages(),
+        }
+        return self.folder / f"{address.of_content(made_of)}.json"
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """Returns the addresses of the packages that make metrics."""
+    made_by = ("ackclock", *packages("ackclock.metrics"))
+    return {name: address.package(name) for name in made_by}
+
+
+def _text(values: Array) -> str:
+    """Returns numbers as text, each to the bit: also those that JSON has not."""
+    return values.astype(_FLOAT).tobytes().hex()
+
+
+def _array(text: str) -> Array:
+    return np.frombuffer(bytes.fromhex(text), _FLOAT).astype(float)
