@@ -42,6 +42,18 @@ if TYPE_CHECKING:
     help="The cells that tell most, or the wide grids and further paths of the suite.",
 )
 @click.option(
+    "--wide",
+    is_flag=True,
+    help="Only the cells of 1 Gbit/s and more, as sweeps: hours. The same command continues.",
+)
+@click.option(
+    "--on",
+    "place",
+    metavar="PLACE",
+    help="Where --wide runs, as of sweep: here, here:PROCESSES, dask:ADDRESS or slurm:OPTIONS.  "
+    "[default: here]",
+)
+@click.option(
     "--against",
     default="",
     metavar="WHAT",
@@ -90,7 +102,8 @@ if TYPE_CHECKING:
 @json_option
 def evaluate(
     control: str | None, queue: str | None, named: str | None, only: str, listed: bool,
-    seeds: int | None, quick: bool, against: str, emulate: int, fail_on: str, trace: Path | None,
+    seeds: int | None, quick: bool, wide: bool, place: str | None, against: str, emulate: int,
+    fail_on: str, trace: Path | None,
     rig: str | None, no_cache: bool, output: Path | None, force: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Evaluate a congestion control by a suite of test cases.
@@ -126,7 +139,11 @@ def evaluate(
     if trace is not None:
         return _judge_trace(suite, only, trace, as_json)
     candidate = _candidate(control, queue, suite)
-    number = seeds or suite.seeds[0 if quick else 1]
+    if place is not None and not wide:
+        raise InputError("contradiction", "--on", "says where --wide runs; add --wide")
+    if wide and not quick:
+        raise InputError("contradiction", "--wide", "has cells of its own; remove --full")
+    number = seeds or suite.seeds[0 if quick and not wide else 1]
     plan = evaluation.Plan(
         suite,
         cases,
@@ -134,9 +151,11 @@ def evaluate(
         suite.paths[:1] if quick else suite.paths,
         tuple(range(1, number + 1)),
         not quick,
-        _command(control, queue, named, only, number, quick=quick),
+        _command(control, queue, named, only, number, "" if quick else "--full"),
         None if no_cache else evaluation.KeptMetrics.of_user(),
     )
+    if wide:
+        plan = _widely(plan, place or "here")
     before = _before(against, plan)
     folder = _claimed(plan, output, force=force)
     evaluated, complete = _evaluated(plan, folder, before, emulate)
@@ -158,6 +177,23 @@ def _candidate(control: str | None, queue: str | None, suite: "Suite") -> "Candi
         words = f"is missing; {suite.name} evaluates controls: see ackclock show controls"
         raise InputError("missing", "CONTROL", words)
     return Candidate.read(control)
+
+
+def _widely(plan: "Plan", place: str) -> "Plan":
+    """Returns the plan of a campaign, which runs the cells of 1 Gbit/s and more as sweeps.
+
+    Raises:
+        InputError: No case that is asked for has such cells, or there is no such place.
+    """
+    from ackclock.evaluation.campaign import Campaign
+
+    campaign = Campaign(place)
+    plan = replace(plan, campaign=campaign, command=f"{plan.command} --wide")
+    if not any(plan.parts()):
+        words = f"{plan.suite.name} has no cells of 1 Gbit/s and more in these cases"
+        raise InputError("unsupported", "--wide", words)
+    campaign.check()
+    return plan
 
 
 def _judge_trace(suite: "Suite", only: str, file: Path, as_json: bool) -> int:
@@ -184,13 +220,13 @@ def _judge_trace(suite: "Suite", only: str, file: Path, as_json: bool) -> int:
 
 
 def _command(
-    control: str | None, queue: str | None, named: str, only: str, seeds: int, *, quick: bool
+    control: str | None, queue: str | None, named: str, only: str, seeds: int, grid: str
 ) -> str:
     """Returns the command that evaluates the same, for a page."""
     evaluated = [control] if control is not None else ["--queue", str(queue)]
     words = ["ackclock", "evaluate", *evaluated, "--suite", named, "--seeds", str(seeds)]
     words += ["--only", only] if only else []
-    words += [] if quick else ["--full"]
+    words += [grid] if grid else []
     return shlex.join(words)
 
 
@@ -199,7 +235,7 @@ def _claimed(plan: "Plan", output: Path | None, *, force: bool) -> Path:
 
     return claim(
         output,
-        Path("out") / f"evaluate-{plan.candidate.name}",
+        Path("out") / f"evaluate-{plan.candidate.name}{'-wide' if plan.campaign else ''}",
         force=force,
         may_hold=evaluation.EVALUATION,
         goes_on=lambda place: evaluation.continues(plan, place),
