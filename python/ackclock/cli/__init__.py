@@ -21,7 +21,7 @@ TASKS = {
     "Run": ("simulate", "emulate", "predict", "sweep", "replay", "send", "receive"),
     "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce", "evaluate"),
     "Advise": ("advise",),
-    "Look": ("table", "plot", "report", "lab"),
+    "Look": ("table", "plot", "report", "lab", "cite"),
     "Machine": ("doctor", "bench", "completion"),
 }
 VERBS = tuple(verb for verbs in TASKS.values() for verb in verbs)
