@@ -19,7 +19,14 @@ from ackclock.cli.errors import Commands
 TASKS = {
     "Describe": ("new", "check", "show", "controls", "stacks"),
     "Run": ("simulate", "emulate", "predict", "sweep", "replay", "send", "receive"),
-    "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce", "evaluate"),
+    "Measure, compare, reproduce": (
+        "measure",
+        "compare",
+        "regressions",
+        "twin",
+        "reproduce",
+        "evaluate",
+    ),
     "Advise": ("advise",),
     "Look": ("table", "plot", "report", "lab", "cite"),
     "Machine": ("doctor", "bench", "completion"),
