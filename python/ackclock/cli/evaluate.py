@@ -83,6 +83,15 @@ if TYPE_CHECKING:
     help="Judge a trace of your own implementation, qlog or CSV, by the case that --only names.",
 )
 @click.option(
+    "--capture",
+    "captures",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Judge a capture of your own implementation, pcap or pcapng, by the case that --only "
+    "names; may be repeated for several runs.",
+)
+@click.option(
     "--rig",
     type=click.Choice(["plain", "netem", "mahimahi"]),
     help="Print how to set up the paths of cases elsewhere.",
@@ -103,7 +112,7 @@ if TYPE_CHECKING:
 def evaluate(
     control: str | None, queue: str | None, named: str | None, only: str, listed: bool,
     seeds: int | None, quick: bool, wide: bool, place: str | None, against: str, emulate: int,
-    fail_on: str, trace: Path | None,
+    fail_on: str, trace: Path | None, captures: tuple[Path, ...],
     rig: str | None, no_cache: bool, output: Path | None, force: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Evaluate a congestion control by a suite of test cases.
@@ -121,12 +130,14 @@ def evaluate(
       ackclock evaluate quic:quinn/cubic --only Q2
       ackclock evaluate --queue fq_codel
       ackclock evaluate --trace mine.sqlog --suite bbr-draft --only policer
+      ackclock evaluate --capture mine.pcap --only 'high-loss:random loss'
     """
     from ackclock import evaluation
 
     named = named or ("rfc7928" if queue else "rfc9743")
     suite = evaluation.load(named)
-    cases = suite.chosen(only.partition(":")[0] if trace else only)
+    elsewhere = trace is not None or bool(captures)
+    cases = suite.chosen(only.partition(":")[0] if elsewhere else only)
     if listed:
         _print_cases(suite, as_json)
         return 0
@@ -136,8 +147,8 @@ def evaluate(
         for line in described(suite, cases, rig):
             say(line)
         return 0
-    if trace is not None:
-        return _judge_trace(suite, only, trace, as_json)
+    if elsewhere:
+        return _judge_elsewhere(suite, only, trace, captures, as_json, cached=not no_cache)
     candidate = _candidate(control, queue, suite)
     if place is not None and not wide:
         raise InputError("contradiction", "--on", "says where --wide runs; add --wide")
@@ -196,8 +207,18 @@ def _widely(plan: "Plan", place: str) -> "Plan":
     return plan
 
 
-def _judge_trace(suite: "Suite", only: str, file: Path, as_json: bool) -> int:
-    """Judges a trace by one case, `policer`, or one of its runs, `drain-time:half`."""
+def _judge_elsewhere(
+    suite: "Suite",
+    only: str,
+    trace: Path | None,
+    captures: tuple[Path, ...],
+    as_json: bool,
+    *,
+    cached: bool,
+) -> int:
+    """Judges a trace or captures by one case, `policer`, or one of its runs, `drain-time:half`."""
+    from ackclock.evaluation import KeptMetrics
+    from ackclock.evaluation.captured import judge_captures
     from ackclock.evaluation.foreign import judge_trace
     from ackclock.evaluation.page import trace_table
     from ackclock.evaluation.verdict import Verdict
@@ -206,9 +227,15 @@ def _judge_trace(suite: "Suite", only: str, file: Path, as_json: bool) -> int:
     cases = suite.chosen(name) if name else ()
     if len(cases) != 1:
         raise InputError(
-            "missing", "--only", "names the one case of the trace, for example policer"
+            "missing", "--only", "names the one case of the trace or capture, for example policer"
         )
-    record = judge_trace(suite, cases[0], run, file)
+    if trace is not None and captures:
+        raise InputError("contradiction", "--capture", "is other evidence than --trace; give one")
+    if trace is not None:
+        record = judge_trace(suite, cases[0], run, trace)
+    else:
+        kept = KeptMetrics.of_user() if cached else None
+        record = judge_captures(suite, cases[0], run, captures, kept)
     if as_json:
         print_json(record)
     else:

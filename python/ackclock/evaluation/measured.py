@@ -38,7 +38,8 @@ RUNS_AT_ONCE = 240
 
 # The worst grade first.
 _ORDER = (Grade.FAR, Grade.MISSED, Grade.UNSURE, Grade.HOLDS, Grade.UNKNOWN)
-_VERDICTS = {
+#: The verdict on a run whose worst criterion has a grade.
+VERDICTS = {
     Grade.FAR: Verdict.FAIL,
     Grade.MISSED: Verdict.CONCERN,
     Grade.UNSURE: Verdict.PASS,
@@ -208,7 +209,7 @@ def judged(cells: Cells, measured: Sequence[Measured]) -> tuple[Verdict, str, li
     if not records:
         return Verdict.NOT, "it has no criterion", []
     worst = min(records, key=lambda record: order(record["grade"]))
-    verdict = _VERDICTS[Grade(worst["grade"])]
+    verdict = VERDICTS[Grade(worst["grade"])]
     reason = str(worst["found"])
     if verdict in (Verdict.CONCERN, Verdict.FAIL) and kind in cells.setup.limits:
         return Verdict.KNOWN, f"{cells.setup.limits[kind]} {reason}", records
