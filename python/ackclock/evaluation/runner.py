@@ -523,7 +523,7 @@ def _followed(asked: _Run) -> Record:
     }
 
 
-def _too_large(case: Case, cell: Cell, most: float) -> str:
+def _too_large(case: Case, cell: Cell, most: float = MOST_PACKETS) -> str:
     """Returns why a run does not apply to a path; empty if it does."""
     packets = cell.bdp_packets
     if packets < case.least_bdp_packets:
