@@ -13,6 +13,7 @@ import click
 from ackclock.cli import results
 from ackclock.cli.complete import names_of
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
+from ackclock.cli.one_link import ONE_LINK, described, link_options
 from ackclock.cli.options import (
     checked_time,
     json_option,
@@ -54,6 +55,7 @@ def _methods(_context: click.Context, _option: click.Parameter, names: str) -> l
     metavar="SCENARIO | RESULT RESULT...",
 )  # fmt: skip
 @replicates_option
+@link_options
 @scenario_changes
 @output_option(
     "Folder of the comparison; of results, of the page and a JSON file.",
@@ -119,8 +121,12 @@ def compare(
       ackclock compare examples/leaky-pipes.toml -o out/compared --real-time '40 s'
       ackclock compare out/before out/now --fail-if 'goodput < -3 %'
     """
-    if results.are_results(given):
+    if not given and described():
+        given = (ONE_LINK,)
+    if given != (ONE_LINK,) and results.are_results(given):
         results.refuse_options(context, _OF_SCENARIOS, "results")
+        for name in described():
+            raise InputError("contradiction", f"--{name}", "does not apply to results; remove it")
         return results.compare(
             given, reference, metrics, bounds, output,
             force=force, unreliable=unreliable, as_json=as_json,
