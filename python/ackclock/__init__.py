@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ackclock.comparison.side_by_side import beside
     from ackclock.engine import version
     from ackclock.errors import CaptureError, InputError, LackingError, ScenarioError
+    from ackclock.judgement.judging import judge
     from ackclock.laboratory import lab
     from ackclock.result.interrupted import Interrupted
     from ackclock.result.result import Result
@@ -50,6 +51,7 @@ __all__ = [
     "compare",
     "emulate",
     "hold_active",
+    "judge",
     "lab",
     "load",
     "measure",
@@ -85,6 +87,7 @@ _DEFINED_IN = {
     "compare": "comparison.each_method",
     "emulate": "run.emulation",
     "hold_active": "run.load_calibration",
+    "judge": "judgement.judging",
     "lab": "laboratory",
     "load": "scenario",
     "measure": "capture.measurement",

@@ -19,16 +19,9 @@ from ackclock.cli.errors import Commands
 TASKS = {
     "Describe": ("new", "check", "show", "controls", "stacks"),
     "Run": ("simulate", "emulate", "predict", "sweep", "replay", "send", "receive"),
-    "Measure, compare, reproduce": (
-        "measure",
-        "compare",
-        "regressions",
-        "twin",
-        "reproduce",
-        "evaluate",
-    ),
+    "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce", "evaluate", "judge"),
     "Advise": ("advise",),
-    "Look": ("table", "plot", "report", "lab", "cite"),
+    "Look": ("table", "plot", "report", "lab"),
     "Machine": ("doctor", "bench", "completion"),
 }
 VERBS = tuple(verb for verbs in TASKS.values() for verb in verbs)

@@ -129,7 +129,7 @@ def compare(
     from ackclock.comparison import bounds as bounded
     from ackclock.comparison import side_by_side_tables as tables
 
-    chosen = read_bounds(bounds)
+    chosen = [_bound(text) for text in bounds]
     side = read(folders, reference=reference, metrics=_metrics(metrics), unreliable=unreliable)
     rows = side.rows
     try:
@@ -137,7 +137,7 @@ def compare(
     except InputError as error:
         raise error.for_field("--fail-if") from None
     if output is not None:
-        write_page(output, side, entries, force=force)
+        _write(output, side, entries, force=force)
     if as_json:
         print_json(tables.plain(side, rows, entries))
     else:
@@ -145,12 +145,11 @@ def compare(
     return _ending(entries)
 
 
-def read_bounds(texts: Sequence[str]) -> "list[Bound]":
-    """Returns the bounds of the option `--fail-if`."""
+def _bound(text: str) -> "Bound":
     from ackclock.comparison.bounds import read as read_bound
 
     try:
-        return [read_bound(text) for text in texts]
+        return read_bound(text)
     except InputError as error:
         raise error.for_field("--fail-if") from None
 
@@ -172,10 +171,8 @@ def _metrics(names: str | None) -> list[str]:
     return chosen
 
 
-def write_page(
-    output: Path, side: "SideBySide", entries: "Sequence[Judged]", *, force: bool
-) -> None:
-    """Writes the page and the numbers of results into a folder."""
+def _write(output: Path, side: "SideBySide", entries: "Sequence[Judged]", *, force: bool) -> None:
+    """Writes the page and the numbers into a folder."""
     from ackclock.comparison import side_by_side_tables as tables
     from ackclock.report.side_by_side import page_of_results
     from ackclock.result.folder import write_whole

@@ -11,7 +11,7 @@ from ackclock import engine, units
 from ackclock.elements import facts
 from ackclock.elements.registry import registry
 from ackclock.errors import InputError
-from ackclock.evaluation.suite import Dialect
+from ackclock.evaluation.suite import Dialect, is_candidate
 from ackclock.evaluation.trace import PathValues, Trace, of_rows, of_samples
 from ackclock.limits import SCENARIO_BYTES, read_file
 from ackclock.metrics.tables import column
@@ -81,7 +81,7 @@ class Candidate:
         """
         text = text.strip()
         try:
-            tree = _table(text)
+            tree = table(text)
             role = _role(str(tree.get("kind")))
             scenario = one_flow(cls("", tree, role).transport, "1 s")
             flow = scenario.resolve().tree["flows"][0]
@@ -175,6 +175,25 @@ class Candidate:
         others = {name: value for name, value in flow.items() if name != "control_states"}
         return {**others, "transport": self.transport}
 
+    def in_place(self, tree: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns a scenario of a suite with itself in the place of X."""
+        return {
+            **tree,
+            "hops": [self._at_hop(dict(hop)) for hop in tree["hops"]],
+            "flows": [self._in_flow(dict(flow)) for flow in tree["flows"]],
+        }
+
+    def _at_hop(self, hop: dict[str, Any]) -> dict[str, Any]:
+        is_evaluated = is_candidate(facts.whole(hop, "queue"))
+        return {**hop, "queue": dict(self.tree)} if is_evaluated else hop
+
+    def _in_flow(self, flow: dict[str, Any]) -> dict[str, Any]:
+        transport = facts.whole(flow, "transport")
+        if not is_candidate(transport):
+            return flow
+        options = transport.items() if isinstance(transport, dict) else ()
+        return self.flow(flow, {name: each for name, each in options if name != "kind"})
+
     @property
     def payload_share(self) -> float | None:
         """Share of a path's rate that payload can have; None for what the suite says of TCP."""
@@ -208,8 +227,12 @@ class Candidate:
         return states(result, span=span, names=dialect.states, marks=marks)
 
 
-def _table(text: str) -> dict[str, Any]:
-    """Reads the text of a control into a table."""
+def table(text: str) -> dict[str, Any]:
+    """Reads the text of a control into a table, unchecked.
+
+    Raises:
+        InputError: It is not a table in TOML, or a file in Python has not one class.
+    """
     if text.startswith(_QUIC):
         stack, slash, control = text.removeprefix(_QUIC).partition("/")
         if not slash:
@@ -230,11 +253,32 @@ def _table(text: str) -> dict[str, Any]:
 def _only_class(file: Path) -> str:
     """Returns the name of the class that a file in Python defines."""
     try:
-        tree = ast.parse(read_file(file, SCENARIO_BYTES))
+        return only_class(read_file(file, SCENARIO_BYTES), f"{file}")
     except OSError as error:
         raise InputError("file", "", f"{file}: {error.strerror}") from None
+
+
+def parsed(text: bytes, file: str) -> ast.Module:
+    """Parses the text of a file in Python, and runs nothing of it.
+
+    Raises:
+        InputError: It is not Python; with the line.
+    """
+    try:
+        return ast.parse(text)
     except SyntaxError as error:
         raise InputError("syntax", "", f"{file}:{error.lineno}: {error.msg}") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise InputError("syntax", "", f"{file}: is not Python: {error}") from None
+
+
+def only_class(text: bytes, file: str) -> str:
+    """Returns the name of the class that the text of a file in Python defines.
+
+    Raises:
+        InputError: It is not Python, or has not one class.
+    """
+    tree = parsed(text, file)
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     if len(classes) > 1:  # One without a base is a helper.
         classes = [node for node in classes if node.bases]
@@ -263,5 +307,5 @@ def _role(kind: str) -> Role:
 
 
 def _columns(result: Result, name: str) -> dict[str, Any]:
-    table = result.tables[name]
-    return {each: column(table, each) for each in table.column_names}
+    rows = result.tables[name]
+    return {each: column(rows, each) for each in rows.column_names}

@@ -10,7 +10,7 @@ import numpy as np
 from ackclock import engine, units
 from ackclock.elements import facts
 from ackclock.evaluation.candidate import Candidate
-from ackclock.evaluation.suite import Setup, TestPath, is_candidate
+from ackclock.evaluation.suite import Setup, TestPath
 from ackclock.evaluation.trace import PathValues
 from ackclock.scenario import Scenario
 
@@ -54,8 +54,7 @@ class Cell:
     @cached_property
     def _tree(self) -> dict[str, Any]:
         """The scenario without events, and with the length that is written."""
-        setup = self.setup
-        own = {*setup.changes, *setup.grid, *setup.wide_grid, *setup.campaign_grid}
+        own = {*self.setup.changes, *self.setup.grid, *self.setup.wide_grid}
         of_path = {name: value for name, value in self.path.changes.items() if name not in own}
         tree = engine.replace(dict(self.setup.scenario), {**of_path, **self.assignments})
         events = {
@@ -71,25 +70,12 @@ class Cell:
         if "start" in values:
             values["start"] = _time(self._start_s(values))
         return {
-            **tree,
+            **self.candidate.in_place(tree),
             "name": self.title,
             "seed": self.seed,
             "replicates": self.replicates,
             "values": values,
-            "hops": [self._hop(dict(hop)) for hop in tree["hops"]],
-            "flows": [self._flow(dict(flow)) for flow in tree["flows"]],
         }
-
-    def _hop(self, hop: dict[str, Any]) -> dict[str, Any]:
-        is_evaluated = is_candidate(facts.whole(hop, "queue"))
-        return {**hop, "queue": dict(self.candidate.tree)} if is_evaluated else hop
-
-    def _flow(self, flow: dict[str, Any]) -> dict[str, Any]:
-        transport = facts.whole(flow, "transport")
-        if not is_candidate(transport):
-            return flow
-        options = transport.items() if isinstance(transport, dict) else ()
-        return self.candidate.flow(flow, {name: each for name, each in options if name != "kind"})
 
     def _start_s(self, values: Mapping[str, Any]) -> float:
         """Returns the start of a flow whose control is followed, drawn from one round trip."""

@@ -9,10 +9,11 @@ written keeps nothing.
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +49,8 @@ def folder_of_user() -> Path | None:
 
 
 @dataclass(frozen=True)
-class KeptMetrics:
-    """The folder of metrics that are kept.
+class Kept:
+    """The folder of what is kept: plain data under the hash of what made it.
 
     Attributes:
         folder: The folder.
@@ -60,31 +61,29 @@ class KeptMetrics:
     most_bytes: int = MOST_BYTES
 
     @classmethod
-    def of_user(cls) -> "KeptMetrics | None":
+    def of_user(cls) -> Self | None:
         """Returns the user's; None without a home."""
         folder = folder_of_user()
         return None if folder is None else cls(folder)
 
-    def read(self, scenario: Scenario, quantities: Sequence[Quantity]) -> Metrics | None:
-        """Returns the metrics of every point of a scenario; None if they are not kept."""
-        place = self._place(scenario, quantities)
+    def content(self, made_of: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns what is kept; empty if nothing is, or if it is damaged."""
+        place = self._file(made_of)
         with contextlib.suppress(OSError, ValueError):
             content = read_sealed(place)
             if content:
                 os.utime(place)
-                return [
-                    {key: _array(written) for key, written in of_cell.items()}
-                    for of_cell in content["cells"]
-                ]
-        return None
+            return content
+        return {}
 
-    def write(self, scenario: Scenario, quantities: Sequence[Quantity], metrics: Metrics) -> None:
-        """Keeps the metrics of every point of a scenario."""
-        place = self._place(scenario, quantities)
-        cells = [{key: _text(values) for key, values in of_cell.items()} for of_cell in metrics]
+    def keep(self, made_of: Mapping[str, Any], content: Mapping[str, Any]) -> None:
+        """Keeps plain data."""
         with contextlib.suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_sealed(place, {"cells": cells})
+            write_sealed(self._file(made_of), content)
+
+    def _file(self, made_of: Mapping[str, Any]) -> Path:
+        return self.folder / f"{address.of_content(made_of)}.json"
 
     def trim(self) -> None:
         """Removes the files that were used longest ago until the rest are few enough."""
@@ -99,13 +98,35 @@ class KeptMetrics:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
-    def _place(self, scenario: Scenario, quantities: Sequence[Quantity]) -> Path:
-        made_of = {
-            "run": address.of_run(scenario),
-            "metrics": [quantity.key for quantity in quantities],
-            "packages": _packages(),
-        }
-        return self.folder / f"{address.of_content(made_of)}.json"
+
+@dataclass(frozen=True)
+class KeptMetrics(Kept):
+    """Metrics that are kept."""
+
+    def read(self, scenario: Scenario, quantities: Sequence[Quantity]) -> Metrics | None:
+        """Returns the metrics of every point of a scenario; None if they are not kept."""
+        content = self.content(_made_of(scenario, quantities))
+        if not content:
+            return None
+        with contextlib.suppress(ValueError):
+            return [
+                {key: _array(written) for key, written in of_cell.items()}
+                for of_cell in content["cells"]
+            ]
+        return None
+
+    def write(self, scenario: Scenario, quantities: Sequence[Quantity], metrics: Metrics) -> None:
+        """Keeps the metrics of every point of a scenario."""
+        cells = [{key: _text(values) for key, values in of_cell.items()} for of_cell in metrics]
+        self.keep(_made_of(scenario, quantities), {"cells": cells})
+
+
+def _made_of(scenario: Scenario, quantities: Sequence[Quantity]) -> dict[str, Any]:
+    return {
+        "run": address.of_run(scenario),
+        "metrics": [quantity.key for quantity in quantities],
+        "packages": _packages(),
+    }
 
 
 @cache

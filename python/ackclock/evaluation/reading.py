@@ -109,7 +109,7 @@ def _suite(fields: Fields, name: str, digest: str) -> Suite:
         for state, described in fields.take("states", dict, "a table", {}).items()
     }
     words = _Words(
-        _scenarios(fields.table("scenarios")),
+        scenarios(fields.table("scenarios")),
         states,
         fields.table("controls").named(lambda dialect: _dialect(dialect, states)),
         fields.take("references", dict, "a table of controls", {}),
@@ -141,7 +141,7 @@ def _suite(fields: Fields, name: str, digest: str) -> Suite:
     return suite
 
 
-def _scenarios(fields: Fields) -> dict[str, Any]:
+def scenarios(fields: Fields) -> dict[str, Any]:
     """Returns the scenarios by name; one with `like` has what it lacks of an earlier one."""
     scenarios: dict[str, Any] = {}
     for name, tree in fields.rest.items():
@@ -229,14 +229,13 @@ def _setup(fields: Fields, words: _Words) -> Setup:
         )  # fmt: skip
     name = fields.choice("scenario", words.scenarios)
     changes = fields.take("set", dict, "a table of changes", {})
-    grid, wide, campaign = (_grid(fields, key) for key in ("vary", "full", "wide"))
+    grid, wide = (_grid(fields, key) for key in ("vary", "full"))
     setup = Setup(
         name=fields.text("name", ""),
         scenario=_changed(words.scenarios[name], changes, fields.path_of("set")),
         changes=changes,
         grid=grid,
         wide_grid={**grid, **wide},
-        campaign_grid=campaign,
         events=events,
         carries=fields.text("carries", ""),
         assertions=tuple(assertions),
