@@ -707,3 +707,10 @@ def test_names_cannot_move_the_cursor_of_a_terminal() -> None:
     refused = ackclock("simulate", f"{name}.toml")
     shown = [outcome.stdout, outcome.stderr, refused.stdout, refused.stderr]
     assert not any(character in text for character in "\x1b\u202e" for text in shown)
+
+
+@pytest.mark.parametrize("words", [["simulate"], ["sweep", "run"], []])
+def test_help_is_a_verb_too(words: list[str]) -> None:
+    asked = ackclock("help", *words)
+    assert asked.exit_code == 0
+    assert asked.stdout == ackclock(*words, "--help").stdout

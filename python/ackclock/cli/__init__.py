@@ -34,6 +34,12 @@ _VERSION = f"%(prog)s, version %(version)s{_CHECKING if engine.is_checking() els
 class Verbs(Commands):
     """The group of all verbs."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses arguments; `help VERB` is `VERB --help`."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Returns the names of all verbs."""
         return list(VERBS)

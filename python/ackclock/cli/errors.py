@@ -234,6 +234,8 @@ def _of_click(error: click.ClickException) -> InputError:
                 else []
             )
             remedy = suggestion(error.command_name, known_commands, f"see {command} --help")
+            if "run" in known_commands and _is_scenario(error.command_name):
+                remedy = f"say {command} run {error.command_name}"
             return InputError(
                 "unknown-name", "", f'unknown command "{error.command_name}"; {remedy}'
             )
@@ -242,6 +244,10 @@ def _of_click(error: click.ClickException) -> InputError:
                 _CODES.get(type(known.type), "wrong-type"), _name(known), _wrong(known, error)
             )
     return InputError("syntax", "", _plain(error.format_message()))
+
+
+def _is_scenario(word: str) -> bool:
+    return word.endswith((".toml", ".json"))
 
 
 def _wrong(parameter: click.Parameter, error: click.BadParameter) -> str:

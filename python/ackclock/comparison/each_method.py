@@ -41,6 +41,19 @@ from ackclock.scenario import Scenario, ScenarioError
 # In execution order, most expensive last.
 METHODS = ("predict", "simulate", "emulate", "measure")
 
+# What else methods are called, to name the word that is meant.
+_MEANT = {
+    "linux": "emulate",
+    "kernel": "emulate",
+    "emulation": "emulate",
+    "engine": "simulate",
+    "simulation": "simulate",
+    "model": "predict",
+    "models": "predict",
+    "capture": "measure",
+    "captures": "measure",
+}
+
 # Schema version of comparison.json; changes with its shape.
 SCHEMA = 1
 
@@ -131,6 +144,9 @@ def compare(
 def refuse(asked: Sequence[str]) -> None:
     """Raises `ValueError` if these methods cannot be compared."""
     unknown = next((name for name in asked if name not in METHODS), None)
+    if unknown in _MEANT:
+        words = f'unknown method "{unknown}"; say {_MEANT[unknown]}'
+        raise InputError("unknown-name", "", words, unknown)
     if unknown is not None:
         raise InputError.unknown("", "method", unknown, METHODS)
     if set(asked) <= {"predict", "measure"} and "measure" in asked:

@@ -9,6 +9,7 @@ import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, overload
 
@@ -71,7 +72,10 @@ def _text(path: Path) -> str:
     try:
         return read_file(path, SCENARIO_BYTES).decode()
     except FileNotFoundError:
+        near = _near(path)
         problem = "no such file"
+        if near:
+            raise ScenarioError("file", f"{path}", f"{problem}; did you mean {near}?") from None
     except UnicodeDecodeError:
         problem = "is not UTF-8 text"
     except IsADirectoryError:
@@ -81,6 +85,25 @@ def _text(path: Path) -> str:
     except InputError as error:
         problem = error.message
     raise ScenarioError("file", f"{path}", f"{problem}; a scenario is a .toml or .json file")
+
+
+def _near(path: Path) -> str:
+    """Returns the scenarios that a missing file may mean, quoted; empty if there are none.
+
+    They are of the same name with an ending, or of a similar one: in its folder, or in `examples`.
+    """
+    places = dict.fromkeys([path.parent, Path("examples")])
+    files = [
+        file
+        for place in places
+        if place.is_dir()
+        for file in sorted(place.iterdir())
+        if file.suffix in (".toml", ".json") and file.is_file()
+    ]
+    same = [file for file in files if file.stem == path.name or file.name == path.name]
+    names = get_close_matches(path.stem, [file.stem for file in files], n=2)
+    near = same or [file for name in dict.fromkeys(names) for file in files if file.stem == name]
+    return " or ".join(f'"{file}"' for file in near[:2])
 
 
 @dataclass(frozen=True)
