@@ -16,6 +16,48 @@ def is_checking() -> bool:
     It then checks the physics as it runs, and is slower.
     """
 
+class Environments:
+    """Runs that a program steers. `ackclock.gym` says what they are.
+
+    Observations are the bytes of float64 by environment, learner and column; `observed_columns`
+    names the columns. An environment that does not move keeps its row.
+    """
+
+    def __new__(
+        cls,
+        points: list[str],
+        place: Path | tuple[Path, Set[str]],
+        flow: str,
+        *,
+        count: int,
+        clock: tuple[str, float],
+        threads: int,
+    ) -> "Environments":
+        """Makes `count` environments of these points, whose learners are the flows `flow`.
+
+        `clock` is the rule by which an interval ends: `round_trips` or `seconds` with their number,
+        `acks` with theirs, or `congestion`. Raises `ScenarioError`.
+        """
+
+    def reset(self, begun: list[tuple[int, int, int]]) -> bytes:
+        """Begins environments again: number, number of the point, seed. Returns observations."""
+
+    def step(self, orders: bytes, stands: bytes) -> bytes:
+        """Gives orders and goes on to the next decisions. Returns observations.
+
+        Orders are two float64 for each learner, window in bytes and rate in bit/s; NaN leaves what
+        there is. `stands` has a byte for each environment; those that are not 0 do not move.
+        """
+
+    def backlogs(self, environment: int) -> list[int]:
+        """Returns what waits at each shared hop of an environment, in bytes."""
+
+    def learners(self) -> int:
+        """Returns the number of learners of an environment."""
+
+def observed_columns() -> list[str]:
+    """Returns the names of what a learner observes, with units."""
+
 def limits() -> list[tuple[str, int, str, str]]:
     """Returns every limit on what others wrote.
 

@@ -23,6 +23,7 @@ Place = Path | tuple[Path, frozenset[str]]
 Columns = dict[str, tuple[Any, ...]]
 
 # Functions whose arguments and results are the engine's own; `_native` describes them.
+Environments = _native.Environments
 bring_stack = _native.bring_stack
 built_in_stacks = _native.built_in_stacks
 climbing_chain_with_channel = _native.climbing_chain_with_channel
@@ -32,6 +33,7 @@ floor = _native.floor
 is_checking = _native.is_checking
 jumping_chain = _native.jumping_chain
 kernel_control = _native.kernel_control
+observed_columns = _native.observed_columns
 places = _native.places
 unit_remedy = _native.unit_remedy
 version = _native.version

@@ -5,6 +5,7 @@ mod calls;
 mod capture;
 mod captures;
 mod emulate;
+mod environments;
 mod estimators;
 mod inputs;
 mod key;
@@ -281,6 +282,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(json_schema, module)?)?;
     module.add_function(wrap_pyfunction!(registry, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate, module)?)?;
+    module.add_class::<environments::Environments>()?;
+    module.add_function(wrap_pyfunction!(environments::observed_columns, module)?)?;
     module.add_function(wrap_pyfunction!(stacks::bring_stack, module)?)?;
     module.add_function(wrap_pyfunction!(stacks::built_in_stacks, module)?)?;
     module.add_function(wrap_pyfunction!(stacks::serve_stack, module)?)?;

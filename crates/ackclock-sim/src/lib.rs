@@ -8,6 +8,7 @@
 pub mod batch;
 mod counters;
 mod counting_sort;
+pub mod environment;
 pub mod events;
 pub mod floor;
 pub mod flow;

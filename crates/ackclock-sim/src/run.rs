@@ -35,6 +35,7 @@ mod ahead;
 mod endpoints;
 mod heirs;
 mod leg;
+mod orders;
 mod simulation;
 mod windows;
 
@@ -200,18 +201,21 @@ impl<T: Trace> Run<T> {
         simulation.finish()
     }
 
-    /// Handles events up to `end`. Returns false if the supervisor stopped the run.
+    /// Handles events up to `end`, after which the run may go on. Returns false if the supervisor
+    /// stopped it.
     fn proceed_until(
         &mut self,
         end: Time,
         sampler: &mut Sampler,
         supervisor: &dyn Supervisor,
     ) -> bool {
+        self.clock.stop_at(end);
         if self.windows.are_any() {
             return self.proceed_by_windows(end, sampler, supervisor);
         }
         while let Some((time, target)) = self.events.pop() {
             if time > end {
+                self.events.push(time, target);
                 break;
             }
             self.handle(time, target, end, sampler);
@@ -269,7 +273,7 @@ impl<T: Trace> Run<T> {
         let next = self.clock.next_horizon(next, self.statistics.data_packets);
         self.sampling
             .set(next, self.sampler_target(), &mut self.events);
-        self.clock.work_until(next.min(end));
+        self.clock.work_until(next, end);
         if self.statistics.data_packets - self.asked_packets >= QUESTION_EVERY {
             self.question_at = self.statistics.events;
         }

@@ -10,7 +10,7 @@ use ackclock_core::traffic::TrafficContext;
 use ackclock_core::transport::stack::Logs;
 use ackclock_core::transport::{EndpointContext, Recording};
 use ackclock_scenario::job::Job;
-use ackclock_scenario::network::{Instance, Network, SharedMedium};
+use ackclock_scenario::network::{self, Instance, Network, SharedMedium};
 use ackclock_scenario::{FlowDescription, Scenario};
 use ackclock_spec::error::Error;
 use ackclock_spec::registry::StreamScope;
@@ -58,7 +58,11 @@ pub fn build(job: &Job<'_>) -> Topology {
 
 /// Builds the parts of a run, as [`build`] does, whose stacks write files.
 pub fn build_logging(job: &Job<'_>, logs: Option<&dyn Logs>) -> Topology {
-    let (scenario, streams) = (job.scenario, job.streams());
+    build_drawing(job.scenario, job.streams(), logs)
+}
+
+/// Builds the parts of a run with other random streams than a replicate's.
+pub fn build_drawing(scenario: &Scenario, streams: Streams, logs: Option<&dyn Logs>) -> Topology {
     let Network {
         hops,
         shared,
@@ -67,7 +71,7 @@ pub fn build_logging(job: &Job<'_>, logs: Option<&dyn Logs>) -> Topology {
         instances,
         written,
         routes,
-    } = job.network();
+    } = network::build(scenario, &streams);
     let flow = |(id, instance): (u32, &Instance)| {
         let builder = FlowBuilder {
             description: &scenario.flows[instance.group as usize],

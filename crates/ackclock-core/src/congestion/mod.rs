@@ -6,6 +6,7 @@
 //! retransmitted, and how the window is inflated during recovery.
 
 use self::facts::ControlFacts;
+use self::steered::Steered;
 use crate::endpoint::resume::Resuming;
 use crate::programs::{Kernel, Python};
 use ackclock_spec::registry::{Entry, Kind, StreamScope};
@@ -20,6 +21,7 @@ pub mod cuback;
 pub mod cubic;
 mod cubic_linux;
 pub mod dctcp;
+pub mod external;
 pub mod facts;
 pub mod highspeed;
 mod hoe;
@@ -34,10 +36,12 @@ mod rapid_start;
 pub mod reno;
 mod reno_linux;
 mod rounds;
+pub mod scripted;
 mod search;
 mod segments;
 mod slow_start;
 mod smallest_delay;
+pub mod steered;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod vegas;
@@ -456,6 +460,10 @@ pub trait CongestionControl: Debug + Send {
     fn resuming(&mut self) -> Option<&mut Resuming> {
         None
     }
+    /// Returns what obeys orders from outside, if the control does.
+    fn steered(&mut self) -> Option<&mut Steered> {
+        None
+    }
     /// True if the window is to hold during the recovery that begins now, without a proportional
     /// reduction.
     fn holds_in_recovery(&self) -> bool {
@@ -525,6 +533,8 @@ impl Kind for ControlKind {
         Entry::of::<westwood_crb::WestwoodCrb>(),
         Entry::of::<westwood_abse::WestwoodAbse>(),
         Entry::of::<westwood_plus::WestwoodPlus>(),
+        Entry::of_optional::<external::External>(),
+        Entry::of_optional::<scripted::Scripted>(),
         Entry::of_optional::<Kernel>(),
         Entry::of_optional::<Python>(),
     ];

@@ -13,6 +13,7 @@ use super::{
     Acknowledgement, AcknowledgementKind, ControlRecord, RecoveryCounts, RttEstimator, SenderEvent,
     SenderStatistics,
 };
+use crate::congestion::steered::{Order, Steered};
 use crate::congestion::{CongestionControl, Event, RecoveryPhase};
 use crate::traffic::Write;
 use ackclock_spec::streams::Stream;
@@ -359,6 +360,14 @@ impl Sender {
     /// Returns the resumption of the connection, if it may be resumed.
     pub fn resuming(&mut self) -> Option<&mut Resuming> {
         self.connection.control.resuming()
+    }
+    /// Returns the control that obeys orders from outside, if it does.
+    pub fn steered(&mut self) -> Option<&mut Steered> {
+        self.connection.control.steered()
+    }
+    /// Gives an order to a control that obeys. Returns true if more may be sent at once.
+    pub fn obey(&mut self, order: &Order) -> bool {
+        self.connection.control.obey(order)
     }
     /// True if [`Sender::fault`] may ever return something.
     pub fn may_fail(&self) -> bool {

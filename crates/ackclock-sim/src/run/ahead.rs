@@ -25,6 +25,8 @@ pub(super) struct Clock {
     ahead: Time,
     /// Time up to which the state of single flows is not sampled.
     pub(super) horizon: Time,
+    /// The horizon of a run that nothing stops before it.
+    planned: Time,
     /// True if the run takes every step at its time.
     in_step: bool,
     /// End of the window; never if the run has no windows.
@@ -41,6 +43,7 @@ impl Clock {
             now: Time::ZERO,
             ahead: Time::ZERO,
             horizon: Time::ZERO,
+            planned: Time::ZERO,
             window_end: if windows { Time::ZERO } else { Time::NEVER },
             longest: LONGEST,
             sent: 0,
@@ -67,9 +70,22 @@ impl Clock {
         sample.min(self.now + self.longest)
     }
 
-    /// Sets the horizon, unless the run takes every step at its time.
-    pub(super) const fn work_until(&mut self, horizon: Time) {
-        self.horizon = if self.in_step { Time::ZERO } else { horizon };
+    /// Sets the horizon of a run that stops at `stop`, unless it takes every step at its time.
+    pub(super) fn work_until(&mut self, horizon: Time, stop: Time) {
+        self.planned = if self.in_step { Time::ZERO } else { horizon };
+        self.stop_at(stop);
+    }
+
+    /// Moves the horizon for a run that stops at `stop`.
+    pub(super) fn stop_at(&mut self, stop: Time) {
+        self.horizon = self.planned.min(stop);
+        self.ahead = self.now.max(self.horizon);
+    }
+
+    /// Takes every step at its time from now on.
+    pub(super) fn keep_in_step(&mut self) {
+        self.in_step = true;
+        self.work_until(Time::ZERO, Time::ZERO);
     }
 
     /// Returns the time up to which packets may be taken out of a hop.

@@ -1,9 +1,14 @@
 //! A simulation in steps: it may be paused between two events and go on later.
 
+use super::Unattended;
+use super::orders::Orders;
 use super::{Fault, Run, RunStatistics, SimulationOutcome, Supervisor};
+use crate::flow::Flow;
 use crate::samples::Sampler;
 use crate::topology::Topology;
 use crate::trace::Trace;
+use ackclock_core::congestion::steered::Order;
+use ackclock_core::packet::Backlog;
 use ackclock_scenario::job::Job;
 use ackclock_spec::units::Time;
 
@@ -12,6 +17,7 @@ use ackclock_spec::units::Time;
 pub struct Simulation<T> {
     run: Run<T>,
     sampler: Sampler,
+    orders: Orders,
     end: Time,
     complete: bool,
 }
@@ -21,6 +27,7 @@ impl<T: Trace> Simulation<T> {
     pub fn new(job: &Job<'_>, mut topology: Topology, trace: T) -> Self {
         Simulation {
             sampler: Sampler::new(job, &mut topology),
+            orders: Orders::of(&mut topology.flows),
             run: Run::new(topology, trace),
             end: Time::ZERO + job.scenario.duration,
             complete: false,
@@ -30,11 +37,62 @@ impl<T: Trace> Simulation<T> {
     /// Goes on until the supervisor returns false or the run reaches its end. Returns true at the
     /// end.
     pub fn proceed(&mut self, supervisor: &dyn Supervisor) -> bool {
+        while !self.complete {
+            let (run, sampler) = (&mut self.run, &mut self.sampler);
+            let stop = self.orders.next().min(self.end);
+            if !run.proceed_until(stop, sampler, supervisor) {
+                return false;
+            }
+            self.complete = stop == self.end;
+            for (flow, order) in self.orders.take_due(stop) {
+                run.order(flow, &order, stop);
+            }
+        }
+        true
+    }
+
+    /// Goes on to `stop`, or to the end if that is earlier. Returns true at the end.
+    pub fn proceed_to(&mut self, stop: Time) -> bool {
+        let stop = stop.min(self.end);
         if !self.complete {
             let (run, sampler) = (&mut self.run, &mut self.sampler);
-            self.complete = run.proceed_until(self.end, sampler, supervisor);
+            while !run.proceed_until(stop, sampler, &Unattended) {
+                if run.fault().is_some() {
+                    return true;
+                }
+            }
+            self.complete = stop == self.end;
         }
         self.complete
+    }
+
+    /// Goes on like [`Simulation::proceed_to`], but only until something has happened after which
+    /// `enough` is true of the flows. Every step is taken at its time from the first call on.
+    pub fn proceed_until(&mut self, stop: Time, enough: impl FnMut(&mut [Flow]) -> bool) -> bool {
+        let stop = stop.min(self.end);
+        if !self.complete {
+            let stopped = self.run.step(stop, &mut self.sampler, enough);
+            self.complete = !stopped && stop == self.end;
+        }
+        self.complete
+    }
+
+    /// Gives an order to the control of a flow at `now`, to which the run has gone on. It acts at
+    /// once.
+    pub fn order(&mut self, flow: usize, order: &Order, now: Time) {
+        self.run.order(flow, order, now);
+    }
+
+    /// Returns the flows.
+    pub fn flows(&mut self) -> &mut [Flow] {
+        &mut self.run.flows
+    }
+
+    /// Returns what waits at each hop that the scenario names and that is not of one flow alone.
+    pub fn backlogs(&mut self, now: Time) -> impl Iterator<Item = Backlog> {
+        let hops = self.sampler.sampled_hops();
+        let snapshot = self.run.snapshot(now, hops);
+        snapshot.hops[..hops].iter().map(|slot| slot.hop.backlog())
     }
 
     /// Returns the time up to which it has been executed.

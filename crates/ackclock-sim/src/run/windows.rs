@@ -199,11 +199,13 @@ impl<T: Trace> Run<T> {
     /// Begins a window with the next wake-up. Returns false if there is none up to `end`.
     #[inline(never)]
     fn open_window(&mut self, end: Time) -> bool {
-        let next = self.events.pop().filter(|(time, _)| *time <= end);
-        let Some((begin, target)) = next else {
+        let Some((begin, target)) = self.events.pop() else {
             return false;
         };
         self.events.push(begin, target);
+        if begin > end {
+            return false;
+        }
         self.windows.adapt_length();
         let after_all = end + Span::from_nanos(1);
         self.clock.window_end = (begin + self.windows.length).min(after_all);

@@ -8,5 +8,6 @@ mod control_states;
 mod determinism;
 mod dialogue;
 mod echo;
+mod environment;
 mod graph;
 mod private;

@@ -2,6 +2,7 @@
 
 use super::super::control_states::{ControlRecord, Recorder};
 use super::super::resume::Resuming;
+use crate::congestion::steered::{Order, Steered};
 use crate::congestion::{Ack, Congestion, CongestionControl, Event, Foreign, Needs, Pace};
 use ackclock_spec::units::{Bytes, Time};
 
@@ -55,6 +56,17 @@ impl Control {
     /// Calls [`CongestionControl::resuming`].
     pub fn resuming(&mut self) -> Option<&mut Resuming> {
         self.control.resuming()
+    }
+    /// Calls [`CongestionControl::steered`].
+    pub fn steered(&mut self) -> Option<&mut Steered> {
+        self.control.steered()
+    }
+    /// Calls [`Steered::obey`], of a control that does.
+    pub fn obey(&mut self, order: &Order) -> bool {
+        let grows = self.control.steered();
+        let grows = grows.is_some_and(|steered| steered.obey(order));
+        self.cwnd = self.control.cwnd();
+        grows
     }
     /// Calls [`CongestionControl::foreign`].
     pub fn foreign(&mut self) -> Option<&mut dyn Foreign> {
