@@ -5,9 +5,10 @@ be in the output of the block that ran before it. A block marked `toml FILE` bec
 the folder of the document; one that starts with `schema` is a scenario and is checked. One marked
 `emulation` is run where an emulation is possible. One marked `reproduced` is not run, as the
 experiments that it names are checked by `make reproduce-check`; here they must exist. One marked
-`readers` needs a package that may not be installed; `tests/sweeps/test_readers.py` runs it. One
-marked `clang` is run where there is that compiler, `loading` where the kernel takes controls, and
-`wasm` where the engine of lab pages is built.
+`readers` needs a package that may not be installed; `tests/sweeps/test_readers.py` runs it, and
+`tests/gym/test_training.py` one marked `training`. One marked `clang` is run where there is that
+compiler, `loading` where the kernel takes controls, and `wasm` where the engine of lab pages is
+built.
 """
 
 import os
@@ -128,7 +129,7 @@ def missing(mark: str | None, no_emulation: str | None) -> str | None:
 
 def command_of(block: Block) -> list[str] | None:
     """Returns the command that takes a block's text; None if it is not run here."""
-    if block.mark == "readers":
+    if block.mark in ("readers", "training"):
         return None
     commands = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": ["python", "-c"]}
     return commands.get(block.language)

@@ -46,6 +46,8 @@ impl Files for SampleFiles {
             "size\n1 kB\n20 kB\n".into()
         } else if name.contains("irtt") {
             "timestamp,rtt,uplink,downlink\n1000000,9,4,5\n21000000,0,-1,0\n".into()
+        } else if name.contains("actions") {
+            "time_s,cwnd_bytes,rate_bit_per_s\n0.5,28960,\n1.5,,4000000\n".into()
         } else if name.ends_with(".csv") {
             "time,rate\n0 s,10 Mbit/s\n500 ms,0 bit/s\n700 ms,2 Mbit/s\n".into()
         } else {
