@@ -32,7 +32,7 @@ class Environments:
         count: int,
         clock: tuple[str, float],
         threads: int,
-    ) -> "Environments":
+    ) -> Environments:
         """Makes `count` environments of these points, whose learners are the flows `flow`.
 
         `clock` is the rule by which an interval ends: `round_trips` or `seconds` with their number,
