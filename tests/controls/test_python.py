@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from ackclock import Scenario, simulate
+from ackclock.controls import template
+from ackclock.scenario import one_flow
 
 from ..refusals import refused
 from .paths import shipped, under
@@ -99,8 +101,13 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path, text: str, words:
     ("wrong", "words"),
     [
         ("        return 1 / 0", ("ssthresh: ZeroDivisionError", "mine.py:")),
-        ("        return 7.5", ("ssthresh: ValueError: the answer is 7.5",)),
+        ("        return 7.5", ("ssthresh: ValueError: the answer is 7.5", "(mine.py:21)")),
         ("        call.cwnd = 'a'\n        return 2", ("ssthresh: ValueError: cwnd is a",)),
+        ("        call.cwnd = 10.5\n        return 2", ("cwnd is 10.5, not", "(mine.py:23)")),
+        ("        call.ssthresh = -1\n        return 2", ("ssthresh is -1, not", "mine.py:23")),
+        ("        call.pacing_rate = 0\n        return 2", ("pacing_rate is 0, not", "py:23")),
+        ("        return call.queue", ("AttributeError", "'queue'", "mine.py:23")),
+        ("        call.window = 2", ("AttributeError", "'window'", "mine.py:23")),
     ],
 )
 def test_a_call_that_fails_ends_the_run_with_its_line(
@@ -117,3 +124,34 @@ def test_reading_a_scenario_runs_no_code(tmp_path: Path) -> None:
     scenario.check()
     assert not (tmp_path / "ran").exists()
     assert not Path("ran").exists()
+
+
+def test_it_may_pace(tmp_path: Path) -> None:
+    """A rate of half of the link's is what the flow gets, and nothing waits."""
+    text = RENO.replace(
+        "        acked = call.argument[1]\n",
+        "        call.pacing_rate = 5e6 / 8\n        acked = call.argument[1]\n",
+    )
+    rates, sent_again = [], []
+    for source in (text, RENO):
+        (tmp_path / "mine.py").write_text(source, "utf-8")
+        control = {"kind": "python", "file": "mine.py", "class": "Mine"}
+        tcp = {"kind": "tcp", "preset": "linux", "control": control}
+        [row] = simulate(one_flow(tcp, "10 s", tmp_path)).tables["flows"].to_pylist()
+        rates.append(row["goodput_bit_per_s"])
+        sent_again.append(row["retransmitted_packets"])
+    assert 0.9 * 5e6 < rates[0] < 5.1e6 < rates[1]
+    assert sent_again[0] == 0
+
+
+def test_a_rate_of_none_leaves_pacing_to_the_sender(tmp_path: Path) -> None:
+    text = RENO.replace(
+        "        acked = call", "        call.pacing_rate = None\n        acked = call"
+    )
+    assert windows(scenario_of(tmp_path, text)) == windows(scenario_of(tmp_path))
+
+
+def test_a_template_is_reno(tmp_path: Path) -> None:
+    text = template("mine", python=True)
+    assert windows(scenario_of(tmp_path, text)) == windows(scenario_of(tmp_path))
+    assert "class MyIdea(" in template("my-idea", python=True)

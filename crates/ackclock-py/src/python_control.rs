@@ -7,9 +7,8 @@ use ackclock_core::programs::python::Class;
 use ackclock_emu::files::Folder;
 use ackclock_spec::files::Files;
 use pyo3::exceptions::PyValueError;
-use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -64,23 +63,22 @@ impl Class for PythonClass {
         self.object(parameters).map(drop)
     }
     fn make(&self, parameters: &BTreeMap<String, f64>) -> Box<dyn Algorithm> {
-        let object = self.object(parameters);
-        let has = |callback: Callback| {
-            let object = object.as_ref().ok();
-            object.is_some_and(|object| {
-                Python::attach(|py| object.bind(py).hasattr(callback.name()).unwrap_or(false))
+        let made = self.object(parameters).and_then(|object| {
+            Python::attach(|py| {
+                Methods::of(object.bind(py)).map_err(|error| in_one_line(py, &error))
             })
+        });
+        let (methods, failure) = match made {
+            Ok(methods) => (Some(methods), String::new()),
+            Err(reason) => (None, reason),
         };
-        let mut hooks = [false; Callback::COUNT];
-        for callback in HOOKS {
-            hooks[callback as usize] = has(callback);
-        }
         Box::new(PythonAlgorithm {
-            object,
-            hooks,
+            methods,
+            failure,
             fields: vec![0; socket::FIELDS.len()],
             sample: [0; 3],
             now_ns: 0,
+            paces: false,
         })
     }
 }
@@ -96,23 +94,115 @@ const HOOKS: [Callback; 7] = [
     Callback::UndoCwnd,
 ];
 
+/// The methods of an object, looked up once, and the call that each of them takes.
+#[derive(Debug)]
+struct Methods {
+    bound: [Option<Py<PyAny>>; Callback::COUNT],
+    call: Py<Call>,
+}
+
+impl Methods {
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Methods> {
+        let mut bound = [const { None }; Callback::COUNT];
+        for callback in HOOKS {
+            let method = object.getattr_opt(callback.name())?;
+            bound[callback as usize] = method.map(Bound::unbind);
+        }
+        let call = Py::new(object.py(), Call::default())?;
+        Ok(Methods { bound, call })
+    }
+}
+
+/// A call of a method: what the sender knows, and the window, which the method may change.
+///
+/// It is the same object for all calls of a connection.
+#[pyclass(module = "ackclock.controls", get_all)]
+#[derive(Debug, Default)]
+pub struct Call {
+    now_ns: u64,
+    argument: (u64, u64),
+    rtt_us: i64,
+    state: u64,
+    limited: bool,
+    srtt_us: f64,
+    cwnd: u32,
+    cwnd_cnt: u32,
+    ssthresh: u32,
+    pacing_rate: Option<u64>,
+    mss: u64,
+    packets_out: u64,
+    sacked_out: u64,
+    lost_out: u64,
+    retrans_out: u64,
+    delivered: u64,
+    max_packets_out: u64,
+}
+
+#[pymethods]
+impl Call {
+    #[setter]
+    fn set_cwnd(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.cwnd = segments("cwnd", value)?;
+        Ok(())
+    }
+    #[setter]
+    fn set_cwnd_cnt(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.cwnd_cnt = segments("cwnd_cnt", value)?;
+        Ok(())
+    }
+    #[setter]
+    fn set_ssthresh(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.ssthresh = segments("ssthresh", value)?;
+        Ok(())
+    }
+    /// Sets the pacing rate in bytes per second; `None` leaves pacing to the sender.
+    #[setter]
+    fn set_pacing_rate(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        if value.is_none() {
+            self.pacing_rate = None;
+            return Ok(());
+        }
+        let rate: Option<f64> = value.extract().ok();
+        let rate = rate.filter(|rate| *rate >= 1.0 && rate.is_finite());
+        let rate = rate.ok_or_else(|| {
+            let sentence = format!("pacing_rate is {value}, not a rate of 1 byte/s or more");
+            PyValueError::new_err(sentence)
+        })?;
+        self.pacing_rate = Some(rate as u64); // saturates
+        Ok(())
+    }
+}
+
+/// Reads a number of whole segments.
+fn segments(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u32> {
+    value.extract().map_err(|_| {
+        PyValueError::new_err(format!("{name} is {value}, not a number of whole segments"))
+    })
+}
+
 /// An object of a class, and the socket that it sees.
 #[derive(Debug)]
 struct PythonAlgorithm {
-    /// The object, or the reason why there is none.
-    object: Result<Py<PyAny>, String>,
-    hooks: [bool; Callback::COUNT],
+    /// The methods of the object; none if there is no object.
+    methods: Option<Methods>,
+    /// The reason why there is none.
+    failure: String,
     fields: Vec<u64>,
     sample: [u64; 3],
     now_ns: u64,
+    paces: bool,
 }
 
 impl Algorithm for PythonAlgorithm {
     fn has(&self, callback: Callback) -> bool {
-        self.hooks[callback as usize]
+        let methods = self.methods.as_ref();
+        methods.is_some_and(|methods| methods.bound[callback as usize].is_some())
     }
     fn has_long_cong_control(&self) -> bool {
         false
+    }
+    fn paces(&self) -> bool {
+        self.paces
     }
     fn set_time(&mut self, nanos: u64) {
         self.now_ns = nanos;
@@ -132,99 +222,105 @@ impl Algorithm for PythonAlgorithm {
     fn set_rate_sample(&mut self, _: u32, _: u64) {}
 
     fn call(&mut self, callback: Callback, arguments: &[Argument]) -> Result<u64, String> {
-        let object = match &self.object {
-            Ok(object) => object,
-            Err(reason) => return Err(format!("init: {reason}")),
+        let Some(methods) = &self.methods else {
+            return Err(format!("init: {}", self.failure));
         };
-        if !self.has(callback) {
+        let Some(method) = &methods.bound[callback as usize] else {
             return Ok(0);
-        }
-        let (window, answer) = Python::attach(|py| {
-            self.called(py, object.bind(py), callback, arguments)
+        };
+        let (call, answer) = Python::attach(|py| {
+            self.called(py, methods, method.bind(py), callback, arguments)
                 .map_err(|error| format!("{}: {}", callback.name(), in_one_line(py, &error)))
         })?;
-        let [cwnd, cwnd_cnt, ssthresh] = window;
-        self.set(socket::SND_CWND, cwnd.max(1).into());
-        self.set(socket::SND_CWND_CNT, cwnd_cnt.into());
-        self.set(socket::SND_SSTHRESH, ssthresh.into());
+        let [cwnd, cwnd_cnt, ssthresh] = call.0.map(u64::from);
+        self.set(socket::SND_CWND, cwnd.max(1));
+        self.set(socket::SND_CWND_CNT, cwnd_cnt);
+        self.set(socket::SND_SSTHRESH, ssthresh);
+        self.paces = call.1.is_some();
+        self.set(socket::PACING_RATE, call.1.unwrap_or(u64::MAX));
         Ok(answer.into())
     }
 }
 
+/// cwnd, cwnd_cnt and ssthresh after a call, and the pacing rate.
+type After = ([u32; 3], Option<u64>);
+
 impl PythonAlgorithm {
-    /// Calls a method. Returns cwnd, cwnd_cnt and ssthresh after it, and its answer.
+    /// Calls a method. Returns the window and the pacing rate after it, and its answer.
     fn called(
         &self,
         py: Python<'_>,
-        object: &Bound<'_, PyAny>,
+        methods: &Methods,
+        method: &Bound<'_, PyAny>,
         callback: Callback,
         arguments: &[Argument],
-    ) -> PyResult<([u32; 3], u32)> {
-        let call = self.described(py, callback, arguments)?;
-        let answer = object.call_method1(callback.name(), (&call,))?;
-        let whole = |name: &str, value: Bound<'_, PyAny>| -> PyResult<u32> {
-            value.extract().map_err(|_| {
-                PyValueError::new_err(format!("{name} is {value}, not a number of whole segments"))
-            })
+    ) -> PyResult<(After, u32)> {
+        let call = methods.call.bind(py);
+        let mut heard = call.try_borrow_mut()?;
+        self.describe(&mut heard, callback, arguments);
+        drop(heard); // the method writes into it
+        let answer = method.call1((call,))?;
+        let answer = match callback {
+            Callback::Ssthresh | Callback::UndoCwnd => answered(method, &answer)?,
+            _ => 0,
         };
-        let field = |name: &str| whole(name, call.getattr(name)?);
-        let window = [field("cwnd")?, field("cwnd_cnt")?, field("ssthresh")?];
-        let answers = matches!(callback, Callback::Ssthresh | Callback::UndoCwnd);
-        let answer = if answers {
-            whole("the answer", answer)?
-        } else {
-            0
-        };
-        Ok((window, answer))
+        let call = call.try_borrow()?;
+        let window = [call.cwnd, call.cwnd_cnt, call.ssthresh];
+        Ok(((window, call.pacing_rate), answer))
     }
 
-    /// Returns what a method hears: an object with the fields of `struct ackclock_call`.
-    fn described<'py>(
-        &self,
-        py: Python<'py>,
-        callback: Callback,
-        arguments: &[Argument],
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let fields = PyDict::new(py);
+    /// Writes into a call what a method hears: the fields of `struct ackclock_call`.
+    fn describe(&self, call: &mut Call, callback: Callback, arguments: &[Argument]) {
         let number = |at: usize| match arguments.get(at) {
             Some(Argument::Number(number)) => *number,
             _ => 0,
         };
-        let (mut rtt_us, mut argument) = (-1, [number(1), number(2)]);
+        (call.rtt_us, call.argument) = (-1, (number(1), number(2)));
         if callback == Callback::PktsAcked {
             let sample = |field: u32| self.sample[field as usize];
-            rtt_us = sample(ack_sample::RTT_US).cast_signed();
-            argument = [
+            call.rtt_us = sample(ack_sample::RTT_US).cast_signed();
+            call.argument = (
                 sample(ack_sample::PKTS_ACKED),
                 sample(ack_sample::IN_FLIGHT),
-            ];
+            );
         }
-        fields.set_item(intern!(py, "now_ns"), self.now_ns)?;
-        fields.set_item(intern!(py, "argument"), PyTuple::new(py, argument)?)?;
-        fields.set_item(intern!(py, "rtt_us"), rtt_us)?;
-        fields.set_item(intern!(py, "state"), self.get(socket::CA_STATE))?;
-        let limited = self.get(socket::IS_CWND_LIMITED) != 0;
-        fields.set_item(intern!(py, "limited"), limited)?;
-        let srtt_us = self.get(socket::SRTT_US) as f64 / 8.0;
-        fields.set_item(intern!(py, "srtt_us"), srtt_us)?;
-        for (name, field) in [
-            (intern!(py, "cwnd"), socket::SND_CWND),
-            (intern!(py, "cwnd_cnt"), socket::SND_CWND_CNT),
-            (intern!(py, "ssthresh"), socket::SND_SSTHRESH),
-            (intern!(py, "mss"), socket::MSS_CACHE),
-            (intern!(py, "packets_out"), socket::PACKETS_OUT),
-            (intern!(py, "sacked_out"), socket::SACKED_OUT),
-            (intern!(py, "lost_out"), socket::LOST_OUT),
-            (intern!(py, "retrans_out"), socket::RETRANS_OUT),
-            (intern!(py, "delivered"), socket::DELIVERED),
-            (intern!(py, "max_packets_out"), socket::MAX_PACKETS_OUT),
-        ] {
-            fields.set_item(name, self.get(field))?;
-        }
-        let types = py.import(intern!(py, "types"))?;
-        let namespace = types.getattr(intern!(py, "SimpleNamespace"))?;
-        namespace.call((), Some(&fields))
+        let segments = |field: u32| self.get(field).min(u32::MAX.into()) as u32;
+        call.now_ns = self.now_ns;
+        call.state = self.get(socket::CA_STATE);
+        call.limited = self.get(socket::IS_CWND_LIMITED) != 0;
+        call.srtt_us = self.get(socket::SRTT_US) as f64 / 8.0;
+        call.cwnd = segments(socket::SND_CWND);
+        call.cwnd_cnt = segments(socket::SND_CWND_CNT);
+        call.ssthresh = segments(socket::SND_SSTHRESH);
+        call.mss = self.get(socket::MSS_CACHE);
+        call.packets_out = self.get(socket::PACKETS_OUT);
+        call.sacked_out = self.get(socket::SACKED_OUT);
+        call.lost_out = self.get(socket::LOST_OUT);
+        call.retrans_out = self.get(socket::RETRANS_OUT);
+        call.delivered = self.get(socket::DELIVERED);
+        call.max_packets_out = self.get(socket::MAX_PACKETS_OUT);
     }
+}
+
+/// Reads the answer of a method; an error names the line of the method.
+fn answered(method: &Bound<'_, PyAny>, answer: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let Err(error) = segments("the answer", answer) else {
+        return answer.extract();
+    };
+    let text = |name: &str| -> PyResult<String> {
+        let code = method.getattr("__code__")?;
+        Ok(code.getattr(name)?.to_string())
+    };
+    let (Ok(file), Ok(line)) = (text("co_filename"), text("co_firstlineno")) else {
+        return Err(error);
+    };
+    let words = error.value(method.py()).to_string();
+    let sentence = format!("{words} ({}:{line})", last_part(&file));
+    Err(PyValueError::new_err(sentence))
+}
+
+fn last_part(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or_default()
 }
 
 /// Returns an error on one line, with the last line of a file of the user's.
@@ -243,8 +339,7 @@ fn in_one_line(py: Python<'_>, error: &PyErr) -> String {
             .getattr("tb_lineno")
             .and_then(|line| line.extract::<u32>());
         if let (Ok(file), Ok(line)) = (file, line) {
-            let name = file.rsplit('/').next().unwrap_or_default();
-            place = format!(" ({name}:{line})");
+            place = format!(" ({}:{line})", last_part(&file));
         }
         next = level.getattr("tb_next").ok();
     }

@@ -14,7 +14,7 @@ use ackclock_core::transport::stack::Logs;
 use ackclock_emu::files::Folder;
 use ackclock_scenario::Scenario;
 use ackclock_scenario::job::{Job, jobs};
-use ackclock_sim::batch::{BatchProgress, run_each};
+use ackclock_sim::batch::{BatchProgress, Work, run_each_within};
 use ackclock_sim::memory::Need;
 use ackclock_sim::run::{Fault, SimulationOutcome};
 use ackclock_sim::topology::{self, Topology, check};
@@ -156,6 +156,12 @@ impl Listening<'_> {
     }
 }
 
+/// Does the work of a thread that Python knows all the while. Another one is made known at each call
+/// of a control in Python, which takes longer than the call.
+fn as_python_thread(work: Work<'_>) {
+    Python::attach(|py| py.detach(work));
+}
+
 /// Runs the jobs, and records the packets of each if asked to.
 fn run_all(jobs: &[Job<'_>], threads: usize, ended: &Ended, listening: &Listening<'_>) {
     let state = listening.state;
@@ -165,16 +171,30 @@ fn run_all(jobs: &[Job<'_>], threads: usize, ended: &Ended, listening: &Listenin
             let listener = listening.to(job, &topology);
             (topology, listener)
         };
-        run_each(jobs, threads, state, begin, |position, outcome| {
-            ended.note_fault(&jobs[position], outcome.fault.as_ref(), state);
-            ended.note(position, outcome, Listener::finish);
-        });
+        run_each_within(
+            jobs,
+            threads,
+            state,
+            as_python_thread,
+            begin,
+            |position, outcome| {
+                ended.note_fault(&jobs[position], outcome.fault.as_ref(), state);
+                ended.note(position, outcome, Listener::finish);
+            },
+        );
     } else {
         let begin = |job: &Job<'_>| (listening.topology_of(job), NoTrace);
-        run_each(jobs, threads, state, begin, |position, outcome| {
-            ended.note_fault(&jobs[position], outcome.fault.as_ref(), state);
-            ended.note(position, outcome, |NoTrace| Ok(None));
-        });
+        run_each_within(
+            jobs,
+            threads,
+            state,
+            as_python_thread,
+            begin,
+            |position, outcome| {
+                ended.note_fault(&jobs[position], outcome.fault.as_ref(), state);
+                ended.note(position, outcome, |NoTrace| Ok(None));
+            },
+        );
     }
 }
 

@@ -51,6 +51,9 @@ impl Supervisor for Part<'_> {
     }
 }
 
+/// The work of a thread.
+pub type Work<'a> = &'a mut (dyn FnMut() + Send);
+
 /// Runs the jobs on `threads` threads (0 for one per core). `begin` makes the parts of a run and
 /// what traces it. Hands over each outcome, with the job's position, as its run ends. Leaves out
 /// jobs not begun when the batch is stopped.
@@ -58,6 +61,18 @@ pub fn run_each<T: Trace>(
     jobs: &[Job<'_>],
     threads: usize,
     progress: &BatchProgress,
+    begin: impl Fn(&Job<'_>) -> (Topology, T) + Sync,
+    ended: impl Fn(usize, SimulationOutcome<T>) + Sync,
+) {
+    run_each_within(jobs, threads, progress, |work| work(), begin, ended);
+}
+
+/// Does the same; each thread does all its work within a call of `within`.
+pub fn run_each_within<T: Trace>(
+    jobs: &[Job<'_>],
+    threads: usize,
+    progress: &BatchProgress,
+    within: impl Fn(Work<'_>) + Sync,
     begin: impl Fn(&Job<'_>) -> (Topology, T) + Sync,
     ended: impl Fn(usize, SimulationOutcome<T>) + Sync,
 ) {
@@ -80,9 +95,20 @@ pub fn run_each<T: Trace>(
         ended(position, outcome);
     };
     let all = || jobs.par_iter().enumerate().with_max_len(1).for_each(run);
-    match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
-        Ok(pool) => pool.install(all),
+    let thread = |thread: rayon::ThreadBuilder| {
+        let mut thread = Some(thread);
+        within(&mut || {
+            if let Some(thread) = thread.take() {
+                thread.run();
+            }
+        });
+    };
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    if threads
+        .build_scoped(thread, |pool| pool.install(all))
+        .is_err()
+    {
         // Without threads, the jobs run one after the other.
-        Err(_) => jobs.iter().enumerate().for_each(run),
+        within(&mut || jobs.iter().enumerate().for_each(run));
     }
 }

@@ -22,7 +22,7 @@ def controls() -> None:
     """Write and check a congestion control of one's own.
 
     A control is a program in C. The Linux kernel runs it for the flows of emulate, and the engine
-    runs the same program in simulate.
+    runs the same program in simulate. A first draft may be a class in Python, for simulate alone.
 
     \b
     Example:
@@ -33,30 +33,33 @@ def controls() -> None:
 
 @controls.command()
 @click.argument("name")
-@output_option("File to write.", "NAME.bpf.c")
+@output_option("File to write.", "NAME.bpf.c or NAME.py")
+@click.option("--python", is_flag=True, help="Write a class in Python, not a program in C.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
-def new(name: str, output: Path | None, *, force: bool) -> None:
+def new(name: str, output: Path | None, *, python: bool, force: bool) -> None:
     """Write the source of a new control, with comments.
 
     \b
     Example:
       ackclock controls new mine
+      ackclock controls new mine --python
     """
     from ackclock.controls.template import template
     from ackclock.result.folder import write_whole
 
-    text = template(name)
-    path = output or Path(f"{name}.bpf.c")
-    if not path.name.endswith(".bpf.c"):
-        words = "does not end in .bpf.c, by which a scenario knows C source"
-        raise InputError("out-of-range", "-o", f'"{path}" {words}; for example {name}.bpf.c')
+    text = template(name, python=python)
+    ending, language = (".py", "Python") if python else (".bpf.c", "C source")
+    path = output or Path(f"{name}{ending}")
+    if not path.name.endswith(ending):
+        words = f"does not end in {ending}, by which a scenario knows {language}"
+        raise InputError("out-of-range", "-o", f'"{path}" {words}; for example {name}{ending}')
     if path.exists() and not force:
         words = "is there already; choose another -o, or replace it with --force"
         raise InputError("file", f"{path}", words)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, text)
     say(f"control   {path}")
-    say(f"next      ackclock controls check {path}")
+    say(f"next      ackclock {'judge' if python else 'controls check'} {path}")
 
 
 @controls.command()

@@ -3,7 +3,9 @@
 A class has a method for each event that a control in the Linux kernel hears: `cong_avoid`,
 `ssthresh` and `undo_cwnd`, and if it needs them `init`, `pkts_acked`, `set_state` and `cwnd_event`.
 Each takes a call with the fields of `struct ackclock_call` in `ackclock.bpf.h`, and may set its
-`cwnd`, `cwnd_cnt` and `ssthresh`, in whole segments. `ssthresh` and `undo_cwnd` return theirs.
+`cwnd`, `cwnd_cnt` and `ssthresh`, in whole segments. `ssthresh` and `undo_cwnd` return theirs. It
+may set `pacing_rate`, in bytes per second; None leaves pacing to the sender. The call is the same
+object for all calls of a connection.
 """
 
 import importlib.util

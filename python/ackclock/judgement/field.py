@@ -28,7 +28,7 @@ from ackclock.sweeps.parameters import Parameter, Range
 SCHEMA = 1
 
 #: Every field by name: a file of the folder `fields`.
-FIELDS = ("wan",)
+FIELDS = ("wan", "quick")
 
 #: Probes that every field has.
 PROBES = ("contract", "windows", "little loss", "much loss")
@@ -201,6 +201,8 @@ def _read(text: bytes, file: str, name: str) -> Field:
 
 
 def _field(fields: Fields, name: str, digest: str) -> Field:
+    if fields.has("like"):
+        return _part(fields, name, digest)
     if fields.whole("schema") != SCHEMA:
         raise InputError("unsupported", "schema", f"is not {SCHEMA}, which this version reads")
     trees = scenarios(fields.table("scenarios"))
@@ -219,6 +221,33 @@ def _field(fields: Fields, name: str, digest: str) -> Field:
     if not field.categories:
         raise InputError("missing", "category", "is missing; a field has a category or more")
     return field
+
+
+def _part(fields: Fields, name: str, digest: str) -> Field:
+    """Reads a field that has some of the paths of another."""
+    if fields.whole("schema") != SCHEMA:
+        raise InputError("unsupported", "schema", f"is not {SCHEMA}, which this version reads")
+    title, whole = fields.text("title"), load(fields.choice("like", FIELDS))
+    categories = {category.name: category for category in whole.categories}
+    wanted = fields.texts("categories") or tuple(categories)
+    for each in wanted:
+        if each not in categories:
+            raise InputError.unknown("categories", "category", each, categories)
+    points, shown, lives = (fields.whole(key, 10_000) for key in ("points", "shown", "lives"))
+    contract = whole.probes["contract"]
+    part = Field(
+        name,
+        title,
+        hashlib.sha256(f"{digest} {whole.digest}".encode()).hexdigest()[:16],
+        tuple(
+            replace(each, points=min(each.points, points), shown=min(each.shown, shown))
+            for each in map(categories.__getitem__, wanted)
+        ),
+        {**whole.probes, "contract": replace(contract, shown=min(contract.shown, lives))},
+        _references(fields),
+    )
+    fields.done()
+    return part
 
 
 def _references(fields: Fields) -> tuple[str, ...]:

@@ -151,7 +151,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "starvation", "starvation", "Share of runs of two flows in which one gets less than a "
         "tenth of the mean.",
-        "%", 100, False, 0.05, ("cubic", "itself", "bbr3"), _starved,
+        "%", 100, False, 0.1, ("cubic", "itself", "bbr3"), _starved,
     ),
     Measure(
         "convergence", "convergence", "Time until a second flow gets four fifths of an equal "

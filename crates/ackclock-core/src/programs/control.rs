@@ -47,6 +47,10 @@ pub trait Algorithm: Debug + Send {
     fn has(&self, callback: Callback) -> bool;
     /// True if `cong_control` has the four parameters that it has since Linux 6.10, not two.
     fn has_long_cong_control(&self) -> bool;
+    /// True if it paces, without deciding about recovery. No control in a kernel does only that.
+    fn paces(&self) -> bool {
+        false
+    }
     /// Sets the clock, in nanoseconds since the run began.
     fn set_time(&mut self, nanos: u64);
     /// Returns the tick of the kernel's clock.
@@ -535,7 +539,7 @@ impl<A: Algorithm> CongestionControl for ProgramControl<A> {
 
     fn pace(&self) -> Pace {
         let rate = self.get(socket::PACING_RATE);
-        let rate = (self.owns && rate != u64::MAX)
+        let rate = ((self.owns || self.machine.paces()) && rate != u64::MAX)
             .then(|| BitRate::from_bit_per_s(rate.max(1).saturating_mul(8)));
         Pace { rate, burst: None }
     }

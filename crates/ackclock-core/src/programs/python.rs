@@ -29,8 +29,8 @@ const REMEDY: &str = "name a file in Python, for example mine.py";
 /// Parameters.
 ///
 /// The class has methods for the events of a control in the Linux kernel, as a control in C has.
-/// Simulating the scenario runs its author's code: do so only if you trust them. A call takes some
-/// ten microseconds, so use few flows and slow links.
+/// Simulating the scenario runs its author's code: do so only if you trust them. A call takes
+/// about a microsecond and what its own lines need, so use few flows and slow links.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Python {
@@ -137,6 +137,9 @@ impl Algorithm for Box<dyn Algorithm> {
     }
     fn has_long_cong_control(&self) -> bool {
         (**self).has_long_cong_control()
+    }
+    fn paces(&self) -> bool {
+        (**self).paces()
     }
     fn set_time(&mut self, nanos: u64) {
         (**self).set_time(nanos);
