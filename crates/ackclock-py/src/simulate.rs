@@ -156,8 +156,8 @@ impl Listening<'_> {
     }
 }
 
-/// Does the work of a thread that Python knows all the while. Another one is made known at each call
-/// of a control in Python, which takes longer than the call.
+/// Does the work of a thread that Python knows all the while. Another one is made known at each
+/// call of a control in Python, which takes longer than the call.
 fn as_python_thread(work: Work<'_>) {
     Python::attach(|py| py.detach(work));
 }
