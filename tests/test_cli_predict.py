@@ -293,7 +293,7 @@ def test_a_folder_is_no_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_file_that_exists_is_a_scenario_whatever_its_name(scenario_file: Path) -> None:
     scenario_file.rename("pftk")
     assert predict("pftk").stdout.startswith("leaky pipe: predicted goodput")
-    check_refusal(predict("pftk", "--loss", "1%"), "unknown-field", "--loss")
+    check_refusal(predict("pftk", "--loss", "1%"), "contradiction", "--loss")
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)

@@ -75,6 +75,27 @@ def test_many_cells_that_differ_by_chance_are_within_it() -> None:
     assert shown <= 1
 
 
+def test_other_seeds_show_no_more_by_chance() -> None:
+    """A/A without pairs: an interval at 95 % would call two cells of 50 each time."""
+    shown = 0
+    for number in range(100):
+        before = evaluation({f"{n}": noise(0.1, 1000 * number + n) for n in range(50)})
+        now = evaluation({f"{n}": noise(0.1, 1000 * number + 500 + n) for n in range(50)})
+        now["seeds"] = [seed + 100 for seed in now["seeds"]]
+        shown += any(d is not Direction.SAME for d in directions(now, before).values())
+    assert shown <= 1
+
+
+def test_other_seeds_find_a_change_and_say_how_many_would_find_a_smaller_one() -> None:
+    before = evaluation({"a": noise(0.02, 1)})
+    for factor, direction in ((0.85, Direction.WORSE), (0.99, Direction.SAME)):
+        now = evaluation({"a": factor * noise(0.02, 2)})
+        now["seeds"] = [seed + 100 for seed in now["seeds"]]
+        (change,) = against.changes(now, before)
+        assert change.direction is direction
+        assert change.seeds >= 2
+
+
 def test_five_per_cent_are_found_and_one_is_not() -> None:
     """Power: with 2 % between seeds, 5 % less in 20 cells is found in 95 of 100 at least."""
     detected = {0.95: 0, 0.99: 0}

@@ -64,8 +64,8 @@ def test_the_form_of_the_data_is_stable(evaluation: dict) -> None:
     assert evaluation["schema"] == runner.SCHEMA == 2
     assert list(evaluation) == [
         "schema", "partial", "suite", "control", "references", "command", "version", "build",
-        "evaluated", "full", "seeds", "paths", "counts", "badge", "against", "emulated", "failed",
-        "concerns", "cases", "digest",
+        "evaluated", "full", "wide", "seeds", "paths", "counts", "badge", "against", "emulated",
+        "failed", "concerns", "cases", "digest",
     ]  # fmt: skip
     assert list(evaluation["suite"]) == [
         "name", "title", "source", "revision", "date", "url", "noun", "notes", "demands",

@@ -57,9 +57,11 @@ def _faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_reference_passes_against_itself(tmp_path: Path) -> None:
     by_number = verdicts("cubic", "", tmp_path / "cubic")
+    # Marks that a receiver hides are known to deceive CUBIC: no criterion relative to itself.
+    assert by_number.pop("Q19") == Verdict.KNOWN
     assert set(by_number.values()) == {Verdict.PASS, Verdict.NOT}
     assert [number for number, verdict in by_number.items() if verdict == Verdict.NOT] == [
-        "Q9", "Q12", "Q19", "Q23",
+        "Q9", "Q12", "Q23",
     ]  # fmt: skip
     record = json.loads((tmp_path / "cubic" / "evaluation.json").read_text())
     (beside,) = (case for case in record["cases"] if case["number"] == "Q6")

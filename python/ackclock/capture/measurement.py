@@ -30,6 +30,7 @@ def measure(
     folder: str | Path,
     *,
     interval: str = "100 ms",
+    warmup: str = "0 s",
     segments: bool = False,
     estimators: Estimators = (),
     models: str = MODELS_OF_CAPTURES,
@@ -46,6 +47,7 @@ def measure(
         folder: For the result. It grows while the captures are read, as they may be larger than
             memory.
         interval: Time between two rows of the table `samples`.
+        warmup: Time since the first packet that means leave out. Captures of a run have the run's.
         segments: True to fill the table `segments`, one row per mark of a time-sequence plot.
         estimators: Rate estimators that are driven by the ACKs of each connection captured near its
             sender, as for `ackclock.rate_estimates`. They fill the table `rate_estimates` and see
@@ -93,7 +95,7 @@ def measure(
                 (list(capture.files), capture.point, capture.replicate)
                 for capture in captured.captures
             ],
-            []
+            [([], units.seconds(warmup)) for _ in captured.captures]
             if captured.run is None
             else [_flows_and_warmup(captured.run, capture) for capture in captured.captures],
             "" if captured.run is None else captured.run["method"],

@@ -19,9 +19,17 @@ from ackclock.cli.errors import Commands
 TASKS = {
     "Describe": ("new", "check", "show", "controls", "stacks"),
     "Run": ("simulate", "emulate", "predict", "sweep", "replay", "send", "receive"),
-    "Measure, compare, reproduce": ("measure", "compare", "twin", "reproduce", "evaluate", "judge"),
+    "Measure, compare, reproduce": (
+        "measure",
+        "compare",
+        "regressions",
+        "twin",
+        "reproduce",
+        "evaluate",
+        "judge",
+    ),
     "Advise": ("advise",),
-    "Look": ("table", "plot", "report", "lab"),
+    "Look": ("table", "plot", "report", "lab", "cite"),
     "Machine": ("doctor", "bench", "completion"),
 }
 VERBS = tuple(verb for verbs in TASKS.values() for verb in verbs)

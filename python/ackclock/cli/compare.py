@@ -13,6 +13,7 @@ import click
 from ackclock.cli import results
 from ackclock.cli.complete import names_of
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
+from ackclock.cli.one_link import ONE_LINK, described, link_options
 from ackclock.cli.options import (
     checked_time,
     json_option,
@@ -54,6 +55,7 @@ def _methods(_context: click.Context, _option: click.Parameter, names: str) -> l
     metavar="SCENARIO | RESULT RESULT...",
 )  # fmt: skip
 @replicates_option
+@link_options
 @scenario_changes
 @output_option(
     "Folder of the comparison; of results, of the page and a JSON file.",
@@ -74,6 +76,10 @@ def _methods(_context: click.Context, _option: click.Parameter, names: str) -> l
     metavar="NAMES",
     callback=_methods,
     help="Methods to compare, separated by commas.",
+)  # fmt: skip
+@click.option(
+    "--linux", metavar="CONTROL",
+    help="Control of the kernel for the emulated column, in place of the scenario's, such as bbr.",
 )  # fmt: skip
 @click.option(
     "--real-time", metavar="TIME", callback=checked_time("40 s"),
@@ -97,8 +103,8 @@ def _methods(_context: click.Context, _option: click.Parameter, names: str) -> l
 def compare(
     context: click.Context, given: tuple[Path, ...], assignments: tuple[str, ...],
     seed: int | None, replicates: int | None, output: Path | None, force: bool,
-    reference: str | None, bounds: tuple[str, ...], asked: list[str], real_time: str | None,
-    metrics: str | None, device: str, side_by_side: int, models: str,
+    reference: str | None, bounds: tuple[str, ...], asked: list[str], linux: str | None,
+    real_time: str | None, metrics: str | None, device: str, side_by_side: int, models: str,
     unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Compare models, simulation, Linux and captures on one scenario, or any results.
@@ -115,8 +121,12 @@ def compare(
       ackclock compare examples/leaky-pipes.toml -o out/compared --real-time '40 s'
       ackclock compare out/before out/now --fail-if 'goodput < -3 %'
     """
-    if results.are_results(given):
+    if not given and described():
+        given = (ONE_LINK,)
+    if given != (ONE_LINK,) and results.are_results(given):
         results.refuse_options(context, _OF_SCENARIOS, "results")
+        for name in described():
+            raise InputError("contradiction", f"--{name}", "does not apply to results; remove it")
         return results.compare(
             given, reference, metrics, bounds, output,
             force=force, unreliable=unreliable, as_json=as_json,
@@ -125,8 +135,8 @@ def compare(
     printed = _metrics(metrics or _PRINTED)
     [scenario] = given
     return _of_scenario(
-        scenario, assignments, seed, replicates, output, force, asked, real_time, printed, device,
-        side_by_side, models, unreliable, as_json,
+        scenario, assignments, seed, replicates, output, force, asked, linux, real_time, printed,
+        device, side_by_side, models, unreliable, as_json,
     )  # fmt: skip
 
 
@@ -136,6 +146,7 @@ _OF_SCENARIOS = (
     "seed",
     "replicates",
     "asked",
+    "linux",
     "real_time",
     "device",
     "side_by_side",
@@ -161,29 +172,35 @@ def _metrics(names: str) -> list[str]:
 
 def _of_scenario(
     scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None,
-    output: Path | None, force: bool, asked: list[str], real_time: str | None, metrics: list[str],
-    device: str, side_by_side: int, models: str, unreliable: bool, as_json: bool,
+    output: Path | None, force: bool, asked: list[str], linux: str | None,
+    real_time: str | None, metrics: list[str], device: str, side_by_side: int, models: str,
+    unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Answers a scenario by each method, prints the comparison, and returns the exit code."""
     from ackclock import units
     from ackclock.comparison import each_method
 
     read = read_scenario(scenario, assignments, seed, replicates)
+    if linux is not None and "emulate" not in asked:
+        raise InputError("contradiction", "--linux", "needs emulate among --methods")
     default = Path("out") / f"{scenario.stem}-compared"
     folder = claim(
         output,
         default,
         force=force,
         may_hold=each_method.COMPARISON,
-        goes_on=partial(each_method.is_of, read),
+        goes_on=partial(each_method.is_of, read, linux),
         repeatable=each_method.is_repeatable,
     )
-    comparison = each_method.compare(
-        read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
-        averages_unreliable=unreliable,
-        real_time_s=None if real_time is None else units.seconds(real_time),
-        announce=lambda line: say(line, err=True), watch=_until_done,
-    )  # fmt: skip
+    try:
+        comparison = each_method.compare(
+            read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
+            averages_unreliable=unreliable, linux=linux,
+            real_time_s=None if real_time is None else units.seconds(real_time),
+            announce=lambda line: say(line, err=True), watch=_until_done,
+        )  # fmt: skip
+    except InputError as error:
+        raise (error.for_field("--linux") if error.field == "linux" else error) from None
     _print_warnings(comparison)
     if as_json:
         _print_json(comparison, folder)
@@ -264,6 +281,9 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
         say_wrapped(line)
     say()
     say_wrapped(" ".join([*answer.sentences(comparison, printed), tally(comparison)]))
+    hint = _hint(comparison)
+    if hint:
+        say_wrapped(hint)
     causes = answer.causes(comparison, explanations(comparison), printed)
     if causes:
         say()
@@ -273,6 +293,17 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
     say()
     say(f"  page    ackclock report {shlex.quote(str(folder))}   (all tables, figures, evidence)")
     say(f"  tables  {folder}")
+
+
+def _hint(comparison: "Comparison") -> str:
+    """Says which control of the kernel could stand in for one that Linux does not have."""
+    emulated = comparison.columns.get("emulate")
+    if emulated is None or emulated.result is not None or comparison.linux:
+        return ""
+    from ackclock.run.kernel_controls import nearest, offered
+
+    name = nearest(comparison.points[0]["scenario"], offered())
+    return f"With --linux {name} it runs the kernel's {name} beside them." if name else ""
 
 
 def _title(comparison: "Comparison") -> str:

@@ -11,7 +11,7 @@ from ackclock.cli.options import (
     models_option,
     output_option,
     read_scenario,
-    scenario_options,
+    scenario_or_link,
     side_by_side_option,
     unreliable_option,
 )
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@scenario_options
+@scenario_or_link
 @output_option("Folder of the result.", "out/SCENARIO")
 @force_option
 @click.option(

@@ -42,6 +42,18 @@ if TYPE_CHECKING:
     help="The cells that tell most, or the wide grids and further paths of the suite.",
 )
 @click.option(
+    "--wide",
+    is_flag=True,
+    help="Only the cells of 1 Gbit/s and more, as sweeps: hours. The same command continues.",
+)
+@click.option(
+    "--on",
+    "place",
+    metavar="PLACE",
+    help="Where --wide runs, as of sweep: here, here:PROCESSES, dask:ADDRESS or slurm:OPTIONS.  "
+    "[default: here]",
+)
+@click.option(
     "--against",
     default="",
     metavar="WHAT",
@@ -71,6 +83,15 @@ if TYPE_CHECKING:
     help="Judge a trace of your own implementation, qlog or CSV, by the case that --only names.",
 )
 @click.option(
+    "--capture",
+    "captures",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Judge a capture of your own implementation, pcap or pcapng, by the case that --only "
+    "names; may be repeated for several runs.",
+)
+@click.option(
     "--rig",
     type=click.Choice(["plain", "netem", "mahimahi"]),
     help="Print how to set up the paths of cases elsewhere.",
@@ -90,7 +111,8 @@ if TYPE_CHECKING:
 @json_option
 def evaluate(
     control: str | None, queue: str | None, named: str | None, only: str, listed: bool,
-    seeds: int | None, quick: bool, against: str, emulate: int, fail_on: str, trace: Path | None,
+    seeds: int | None, quick: bool, wide: bool, place: str | None, against: str, emulate: int,
+    fail_on: str, trace: Path | None, captures: tuple[Path, ...],
     rig: str | None, no_cache: bool, output: Path | None, force: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Evaluate a congestion control by a suite of test cases.
@@ -108,12 +130,14 @@ def evaluate(
       ackclock evaluate quic:quinn/cubic --only Q2
       ackclock evaluate --queue fq_codel
       ackclock evaluate --trace mine.sqlog --suite bbr-draft --only policer
+      ackclock evaluate --capture mine.pcap --only 'high-loss:random loss'
     """
     from ackclock import evaluation
 
     named = named or ("rfc7928" if queue else "rfc9743")
     suite = evaluation.load(named)
-    cases = suite.chosen(only.partition(":")[0] if trace else only)
+    elsewhere = trace is not None or bool(captures)
+    cases = suite.chosen(only.partition(":")[0] if elsewhere else only)
     if listed:
         _print_cases(suite, as_json)
         return 0
@@ -123,10 +147,14 @@ def evaluate(
         for line in described(suite, cases, rig):
             say(line)
         return 0
-    if trace is not None:
-        return _judge_trace(suite, only, trace, as_json)
+    if elsewhere:
+        return _judge_elsewhere(suite, only, trace, captures, as_json, cached=not no_cache)
     candidate = _candidate(control, queue, suite)
-    number = seeds or suite.seeds[0 if quick else 1]
+    if place is not None and not wide:
+        raise InputError("contradiction", "--on", "says where --wide runs; add --wide")
+    if wide and not quick:
+        raise InputError("contradiction", "--wide", "has cells of its own; remove --full")
+    number = seeds or suite.seeds[0 if quick and not wide else 1]
     plan = evaluation.Plan(
         suite,
         cases,
@@ -134,9 +162,11 @@ def evaluate(
         suite.paths[:1] if quick else suite.paths,
         tuple(range(1, number + 1)),
         not quick,
-        _command(control, queue, named, only, number, quick=quick),
+        _command(control, queue, named, only, number, "" if quick else "--full"),
         None if no_cache else evaluation.KeptMetrics.of_user(),
     )
+    if wide:
+        plan = _widely(plan, place or "here")
     before = _before(against, plan)
     folder = _claimed(plan, output, force=force)
     evaluated, complete = _evaluated(plan, folder, before, emulate)
@@ -160,8 +190,35 @@ def _candidate(control: str | None, queue: str | None, suite: "Suite") -> "Candi
     return Candidate.read(control)
 
 
-def _judge_trace(suite: "Suite", only: str, file: Path, as_json: bool) -> int:
-    """Judges a trace by one case, `policer`, or one of its runs, `drain-time:half`."""
+def _widely(plan: "Plan", place: str) -> "Plan":
+    """Returns the plan of a campaign, which runs the cells of 1 Gbit/s and more as sweeps.
+
+    Raises:
+        InputError: No case that is asked for has such cells, or there is no such place.
+    """
+    from ackclock.evaluation.campaign import Campaign
+
+    campaign = Campaign(place)
+    plan = replace(plan, campaign=campaign, command=f"{plan.command} --wide")
+    if not any(plan.parts()):
+        words = f"{plan.suite.name} has no cells of 1 Gbit/s and more in these cases"
+        raise InputError("unsupported", "--wide", words)
+    campaign.check()
+    return plan
+
+
+def _judge_elsewhere(
+    suite: "Suite",
+    only: str,
+    trace: Path | None,
+    captures: tuple[Path, ...],
+    as_json: bool,
+    *,
+    cached: bool,
+) -> int:
+    """Judges a trace or captures by one case, `policer`, or one of its runs, `drain-time:half`."""
+    from ackclock.evaluation import KeptMetrics
+    from ackclock.evaluation.captured import judge_captures
     from ackclock.evaluation.foreign import judge_trace
     from ackclock.evaluation.page import trace_table
     from ackclock.evaluation.verdict import Verdict
@@ -170,9 +227,15 @@ def _judge_trace(suite: "Suite", only: str, file: Path, as_json: bool) -> int:
     cases = suite.chosen(name) if name else ()
     if len(cases) != 1:
         raise InputError(
-            "missing", "--only", "names the one case of the trace, for example policer"
+            "missing", "--only", "names the one case of the trace or capture, for example policer"
         )
-    record = judge_trace(suite, cases[0], run, file)
+    if trace is not None and captures:
+        raise InputError("contradiction", "--capture", "is other evidence than --trace; give one")
+    if trace is not None:
+        record = judge_trace(suite, cases[0], run, trace)
+    else:
+        kept = KeptMetrics.of_user() if cached else None
+        record = judge_captures(suite, cases[0], run, captures, kept)
     if as_json:
         print_json(record)
     else:
@@ -184,13 +247,13 @@ def _judge_trace(suite: "Suite", only: str, file: Path, as_json: bool) -> int:
 
 
 def _command(
-    control: str | None, queue: str | None, named: str, only: str, seeds: int, *, quick: bool
+    control: str | None, queue: str | None, named: str, only: str, seeds: int, grid: str
 ) -> str:
     """Returns the command that evaluates the same, for a page."""
     evaluated = [control] if control is not None else ["--queue", str(queue)]
     words = ["ackclock", "evaluate", *evaluated, "--suite", named, "--seeds", str(seeds)]
     words += ["--only", only] if only else []
-    words += [] if quick else ["--full"]
+    words += [grid] if grid else []
     return shlex.join(words)
 
 
@@ -199,7 +262,7 @@ def _claimed(plan: "Plan", output: Path | None, *, force: bool) -> Path:
 
     return claim(
         output,
-        Path("out") / f"evaluate-{plan.candidate.name}",
+        Path("out") / f"evaluate-{plan.candidate.name}{'-wide' if plan.campaign else ''}",
         force=force,
         may_hold=evaluation.EVALUATION,
         goes_on=lambda place: evaluation.continues(plan, place),

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from ackclock.cli.errors import Commands
-from ackclock.cli.options import changed_scenario, output_option, read_scenario
+from ackclock.cli.one_link import ONE_LINK, described, link_options
+from ackclock.cli.options import changed_scenario_or_link, output_option, read_scenario
 from ackclock.cli.output import say
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, LackingError
@@ -50,6 +51,7 @@ def lab() -> None:
     "--set", "assignments", multiple=True, metavar="PATH=VALUE",
     help="Another value for a field of the scenario; may be repeated.",
 )  # fmt: skip
+@link_options
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0,
     help="Port to listen on.  [default: any free one]",
@@ -77,7 +79,9 @@ def open_page(
     if saved is not None:
         _claim_file(saved, force=force)
     link = ""
-    if scenario is None:
+    if scenario is None and (described() or assignments):
+        begin = _beginning(ONE_LINK, assignments, None, saved)
+    elif scenario is None:
         begin = _template(saved)
     elif is_address(scenario):
         begin, link = _linked(scenario, saved)
@@ -112,7 +116,7 @@ def open_page(
 
 
 @lab.command()
-@changed_scenario
+@changed_scenario_or_link
 @output_option("Folder.", "page")
 @force_option
 def export(
@@ -137,7 +141,7 @@ def export(
 
 
 @lab.command()
-@changed_scenario
+@changed_scenario_or_link
 def link(scenario: Path, assignments: tuple[str, ...], seed: int | None) -> None:
     """Print a scenario as the part of a page's address from `#` on.
 
@@ -168,7 +172,8 @@ def _beginning(
 ) -> Any:
     from ackclock.laboratory import page
 
-    options = [word for text in assignments for word in ("--set", text)]
+    options = [word for name, text in described().items() for word in (f"--{name}", text)]
+    options += [word for text in assignments for word in ("--set", text)]
     options += [] if seed is None else ["--seed", str(seed)]
     read = read_scenario(path, assignments, seed, None)
     return page.beginning(str(path), read, options=tuple(options), saved=saved)

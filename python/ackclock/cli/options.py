@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ackclock.cli.complete import fields, names_of
+from ackclock.cli.one_link import begun, link_options, scenario_argument
 from ackclock.errors import InputError, ScenarioError
-from ackclock.scenario import Scenario, load
+from ackclock.scenario import Scenario
 
 if TYPE_CHECKING:
     from ackclock.result.result import Result
@@ -20,6 +21,16 @@ _Command = Callable[..., Any]
 def scenario_options(command: _Command) -> _Command:
     """Adds a scenario and options that change it."""
     return replicates_option(changed_scenario(command))
+
+
+def scenario_or_link(command: _Command) -> _Command:
+    """Adds a scenario, options that change it, and those that describe one link instead."""
+    return replicates_option(changed_scenario_or_link(command))
+
+
+def changed_scenario_or_link(command: _Command) -> _Command:
+    """Adds the same without the number of replicates."""
+    return scenario_argument(link_options(scenario_changes(command)))
 
 
 replicates_option = click.option(
@@ -190,8 +201,7 @@ def read_scenario(
     from ackclock import engine
     from ackclock.scenario.short import value_of, whole_path
 
-    scenario = load(path)
-    changes = {}
+    scenario, changes = begun(path)
     for text in assignments:
         with _of_option("--set"):
             written, value = engine.parse_assignment(text)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ackclock import units
-from ackclock.cli.options import json_option, models_option, read_scenario, scenario_options
+from ackclock.cli.options import json_option, models_option, read_scenario, scenario_or_link
 from ackclock.cli.output import print_json, print_table, say, say_wrapped
 from ackclock.cli.progress import progress
 from ackclock.cli.repeated import check_repeated
@@ -62,7 +62,7 @@ class PredictCommand(click.Command):
 
 
 @click.command(cls=PredictCommand)
-@scenario_options
+@scenario_or_link
 @models_option("all")
 @json_option
 def predict(
@@ -75,9 +75,10 @@ def predict(
 ) -> None:
     """Predict with models, for a scenario or for plain numbers.
 
-    The first word is a scenario (an existing file, or a name that ends in .toml) or a model. For a
-    scenario, each model that applies predicts each flow and says which of its assumptions the flow
-    violates; --models NAME says why another does not apply.
+    Options of one link stand in place of a scenario. Else the first word is a scenario (an existing
+    file, or a name that ends in .toml) or a model. For a scenario, each model that applies predicts
+    each flow and says which of its assumptions the flow violates; --models NAME says why another
+    does not apply.
 
     A model has its own options (ackclock predict pftk --help): several values of one give a table,
     and --solve finds the input for a given output.
@@ -85,6 +86,7 @@ def predict(
     \b
     Example:
       ackclock predict examples/leaky-pipe.toml
+      ackclock predict --control reno --loss 1%
       ackclock predict pftk --loss 0.1%,1%,5% --rtt 100ms --timeout 400ms
       ackclock predict pftk --rtt 100ms --throughput 5Mbit/s --solve loss
     """
@@ -101,7 +103,7 @@ def predict(
         shown, others = run_tables.answered(rows) if models in ("all", "usual") else (rows, "")
         if all(row["verdict"] == "does not apply" for row in shown) and models in ("all", "usual"):
             say_wrapped(
-                f"No model applies to {scenario}; ackclock simulate {scenario} answers, and "
+                f"No model applies to {scenario}; ackclock simulate answers, and "
                 "ackclock predict --models NAME says why a model does not."
             )
             return

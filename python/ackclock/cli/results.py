@@ -129,7 +129,7 @@ def compare(
     from ackclock.comparison import bounds as bounded
     from ackclock.comparison import side_by_side_tables as tables
 
-    chosen = [_bound(text) for text in bounds]
+    chosen = read_bounds(bounds)
     side = read(folders, reference=reference, metrics=_metrics(metrics), unreliable=unreliable)
     rows = side.rows
     try:
@@ -137,7 +137,7 @@ def compare(
     except InputError as error:
         raise error.for_field("--fail-if") from None
     if output is not None:
-        _write(output, side, entries, force=force)
+        write_page(output, side, entries, force=force)
     if as_json:
         print_json(tables.plain(side, rows, entries))
     else:
@@ -145,11 +145,12 @@ def compare(
     return _ending(entries)
 
 
-def _bound(text: str) -> "Bound":
+def read_bounds(texts: Sequence[str]) -> "list[Bound]":
+    """Returns the bounds of the option `--fail-if`."""
     from ackclock.comparison.bounds import read as read_bound
 
     try:
-        return read_bound(text)
+        return [read_bound(text) for text in texts]
     except InputError as error:
         raise error.for_field("--fail-if") from None
 
@@ -171,8 +172,10 @@ def _metrics(names: str | None) -> list[str]:
     return chosen
 
 
-def _write(output: Path, side: "SideBySide", entries: "Sequence[Judged]", *, force: bool) -> None:
-    """Writes the page and the numbers into a folder."""
+def write_page(
+    output: Path, side: "SideBySide", entries: "Sequence[Judged]", *, force: bool
+) -> None:
+    """Writes the page and the numbers of results into a folder."""
     from ackclock.comparison import side_by_side_tables as tables
     from ackclock.report.side_by_side import page_of_results
     from ackclock.result.folder import write_whole

@@ -11,14 +11,14 @@ from ackclock.cli.options import (
     models_option,
     output_option,
     read_scenario,
-    scenario_options,
+    scenario_or_link,
 )
 from ackclock.cli.place import claim, force_option, is_simulation
 from ackclock.cli.summary import print_run, print_warnings
 
 
 @click.command()
-@scenario_options
+@scenario_or_link
 @output_option("Folder of the result.", "out/SCENARIO")
 @force_option
 @click.option(
@@ -42,7 +42,7 @@ def simulate(
     output: Path | None, force: bool, threads: int | None, packets: bool, pcap: bool, qlog: bool,
     models: str, as_json: bool,
 ) -> int:  # fmt: skip
-    """Simulate a scenario packet by packet.
+    """Simulate a scenario, or one flow over one link, packet by packet.
 
     Prints a summary and keeps the result in a folder. Ctrl-C keeps the finished runs, marked as
     partial; the same command continues after them.
@@ -50,6 +50,7 @@ def simulate(
     \b
     Example:
       ackclock simulate examples/leaky-pipe.toml --set 'duration=20 s'
+      ackclock simulate --control bbr3 --rate 20Mbit/s --rtt 40ms --buffer 1BDP
     """
     from ackclock.cli.progress import progress
     from ackclock.run import cache

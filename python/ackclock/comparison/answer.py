@@ -42,15 +42,18 @@ def marked_table(comparison: Comparison, name: str) -> Table:
     keys = len(columns)
     for column, described in comparison.columns.items():
         if any(row.cells[column].is_known for row in rows):
-            columns.append((_head(described), [_marked(row, column) for row in rows]))
+            columns.append(
+                (_head(described, comparison.linux), [_marked(row, column) for row in rows])
+            )
     cells = zip(*(cells for _, cells in columns), strict=True)
     return table(title(name), (column for column, _ in columns), cells, keys=keys)
 
 
-def _head(column: ComparedColumn) -> Column:
+def _head(column: ComparedColumn, linux: str) -> Column:
     """The head of a method. A narrow terminal first leaves out captures of a simulated run."""
     if column.source is None:
-        return Column(column.method, _ANSWERS[column.method], numeric=True)
+        answers = f"Linux {linux}" if linux and column.method == "emulate" else ""
+        return Column(column.method, answers or _ANSWERS[column.method], numeric=True)
     spare = 0 if column.source.method == "simulate" else 1
     return Column(column.method, f"of {column.source.method}", spare, numeric=True)
 
@@ -262,7 +265,7 @@ def speaker(comparison: Comparison, name: str) -> str:
 
 
 def cautions(comparison: Comparison) -> list[str]:
-    """Returns sentences about few or identical replicates and unreliable runs."""
+    """Returns sentences about Linux's control, few or identical replicates, unreliable runs."""
     few = [
         f"{column.result.counted} of {_SPEAKERS[column.method]}"
         for column in comparison.columns.values()
@@ -270,7 +273,11 @@ def cautions(comparison: Comparison) -> list[str]:
         and column.method in ("simulate", "emulate")
         and column.result.replicates[0] < _FEW
     ]
-    sentences = [f"Caution: few replicates ({', '.join(few)})."] if few else []
+    sentences = [f"Linux ran its {comparison.linux} instead."] if comparison.linux else []
+    emulated = comparison.columns.get("emulate")
+    if emulated is not None and emulated.result is None:
+        sentences = [f"Linux has no answer: {emulated.why}."]
+    sentences += [f"Caution: few replicates ({', '.join(few)})."] if few else []
     sentences += [
         f"Nothing random affects {_SPEAKERS[column.method]}: its replicates are identical."
         for column in comparison.columns.values()

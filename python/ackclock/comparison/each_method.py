@@ -35,6 +35,7 @@ from ackclock.result.folder import (
 from ackclock.result.result import Result
 from ackclock.result.tables import COMPRESSION
 from ackclock.run import address, cache, prediction
+from ackclock.run.kernel_controls import with_kernel_control
 from ackclock.run.time_budget import Part, part_within
 from ackclock.scenario import Scenario, ScenarioError
 
@@ -86,6 +87,7 @@ def compare(
     device: str = "automatic",
     side_by_side: int = 1,
     averages_unreliable: bool = False,
+    linux: str | None = None,
     announce: Callable[[str], None] | None = None,
     watch: Watch | None = None,
 ) -> Comparison:
@@ -105,6 +107,8 @@ def compare(
         device: Carries the packets of an emulation.
         side_by_side: Number of runs that are emulated at once.
         averages_unreliable: True to include unreliable emulated runs in averages.
+        linux: Name of a control of the kernel that emulated flows run in place of the scenario's;
+            None for the same control in every method.
         announce: Takes one line about what takes real time and what is left out.
         watch: Reports the progress of each method.
 
@@ -122,11 +126,12 @@ def compare(
     refuse(asked)
     chosen(models)
     scenario.check()
+    emulated = scenario if linux is None else with_kernel_control(scenario, linux)
     folder = Path(folder)
     prepare(folder)
     work = _Work(
-        scenario, folder, models, real_time_s, device, side_by_side, announce or _ignore,
-        watch or _unwatched
+        scenario, emulated, linux, folder, models, real_time_s, device, side_by_side,
+        announce or _ignore, watch or _unwatched
     )  # fmt: skip
     work.answer(asked)
     if all(column.result is None for column in work.columns.values()):
@@ -173,13 +178,16 @@ def prepare(folder: Path) -> None:
     manifest.write_sealed(folder / COMPARISON.mark, {"schema": SCHEMA})
 
 
-def is_of(scenario: Scenario, folder: Path) -> bool:
-    """Returns true if the comparison in a folder is of this scenario.
+def is_of(scenario: Scenario, linux: str | None, folder: Path) -> bool:
+    """Returns true if the comparison in a folder is of this scenario, with that control of Linux.
 
     This includes one that was interrupted before it had an answer.
     """
     content = _read(folder)
-    return content is not None and content.get("scenario", scenario.tree) == scenario.tree
+    if content is None:
+        return False
+    same = content.get("scenario", scenario.tree) == scenario.tree
+    return same and ("scenario" not in content or content.get("linux") == linux)
 
 
 def is_repeatable(folder: Path) -> bool:
@@ -223,6 +231,8 @@ class _Work:
     def __init__(
         self,
         scenario: Scenario,
+        emulated: Scenario,
+        linux: str | None,
         folder: Path,
         models: str,
         real_time_s: float | None,
@@ -232,6 +242,7 @@ class _Work:
         watch: Watch,
     ) -> None:
         self._scenario, self._folder, self._models, self._device = scenario, folder, models, device
+        self._emulated, self._linux = emulated, linux
         self._announce, self._watch = announce, watch
         self._real_time_s, self._side_by_side = real_time_s, side_by_side
         self._points = scenario.expand()
@@ -268,6 +279,7 @@ class _Work:
             "versions": {"ackclock": engine.version()},
             "partial": self.interrupted or cut_off,
             "scenario": self._scenario.tree,
+            "linux": self._linux,
             "points": [
                 {"assignments": point.assignments, "scenario": tree}
                 for point, tree in zip(self._points, resolved, strict=True)
@@ -309,7 +321,7 @@ class _Work:
             return simulation.run(folder, tell)
 
     def _emulate(self) -> Result | None:
-        part = part_within(self._scenario, self._real_time_s, self._side_by_side)
+        part = part_within(self._emulated, self._real_time_s, self._side_by_side)
         self._why = (
             f"left out to stay within {self._real_time_s:g} s: {part.left_out}"
             if part.left_out

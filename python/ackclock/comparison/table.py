@@ -113,7 +113,8 @@ class Comparison:
 
     Attributes:
         run: Contents of `comparison.json`: `name`, `seed`, `replicates`, `versions`, `partial`, the
-            `scenario` as given, and `points`, each with its `assignments` and resolved `scenario`.
+            `scenario` as given, `linux` if Linux ran another control, and `points`, each with its
+            `assignments` and resolved `scenario`.
         columns: By name, in the order of tables; includes those without an answer.
     """
 
@@ -141,6 +142,11 @@ class Comparison:
         Measured captures are compared with the run that they were captured from instead.
         """
         return reference_of(self.columns)
+
+    @property
+    def linux(self) -> str:
+        """The control of the kernel that Linux ran in place of the scenario's; empty for none."""
+        return str(self.run.get("linux") or "")
 
     @property
     def metrics(self) -> list[str]:

@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 
 from ackclock.errors import InputError
-from ackclock.evaluation.criteria import Array, beyond_chance, chance_of_more
+from ackclock.evaluation.criteria import (
+    Array,
+    beyond_chance,
+    chance_of_difference,
+    chance_of_more,
+)
 from ackclock.evaluation.verdict import ORDER, Verdict
-from ackclock.metrics import difference
 from ackclock.metrics.tables import mean_of_known
 from ackclock.result.manifest import read_sealed
 
@@ -193,13 +197,18 @@ def _compared(criterion: Record, own: Record, other: Record, *, paired: bool) ->
             chance_of_more(-differences - TRIFLE),
             _seeds(mean, spread),
         )
-    interval = difference(now / scale, before / scale)
-    half = interval.half_width
+    now, before = (values[~np.isnan(values)] / scale for values in (now, before))
+    if not now.size or not before.size:
+        return _Compared(0.0, 1.0, 1.0, 0)
+    spread = math.sqrt(
+        sum(np.var(values, ddof=1) if values.size > 1 else 0.0 for values in (now, before))
+    )
+    mean = float(now.mean() - before.mean())
     return _Compared(
-        interval.mean,
-        0.0 if interval.mean - half > TRIFLE else 1.0,
-        0.0 if interval.mean + half < -TRIFLE else 1.0,
-        0,
+        mean,
+        chance_of_difference(now - TRIFLE, before),
+        chance_of_difference(before - TRIFLE, now),
+        _seeds(mean, spread),
     )
 
 
@@ -230,9 +239,11 @@ def record(now: Record, name: str, before: Record) -> Record:
     parts = [f"{count[direction]} {direction.value}" for direction in Direction]
     changed = f" Verdicts that changed: {len(of_verdicts)}." if of_verdicts else ""
     worse = count[Direction.WORSE] + sum(entry[3] is Direction.WORSE for entry in of_verdicts)
+    better = count[Direction.BETTER] + sum(entry[3] is Direction.BETTER for entry in of_verdicts)
     return {
         "name": name,
         "worse": worse,
+        "beyond": worse + better,
         "summary": (
             f"Against {name}, {len(every)} cells: {', '.join(parts)} "
             f"(by more than {TRIFLE:.0%}, Holm at {LEVEL:.0%}).{changed}"

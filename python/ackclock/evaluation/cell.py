@@ -54,7 +54,8 @@ class Cell:
     @cached_property
     def _tree(self) -> dict[str, Any]:
         """The scenario without events, and with the length that is written."""
-        own = {*self.setup.changes, *self.setup.grid, *self.setup.wide_grid}
+        setup = self.setup
+        own = {*setup.changes, *setup.grid, *setup.wide_grid, *setup.campaign_grid}
         of_path = {name: value for name, value in self.path.changes.items() if name not in own}
         tree = engine.replace(dict(self.setup.scenario), {**of_path, **self.assignments})
         events = {

@@ -294,6 +294,25 @@ def chance_of_more(values: Array) -> float:
     return float(1 - stdtr(values.size - 1, t))
 
 
+def chance_of_difference(values: Array, others: Array) -> float:
+    """Returns the probability of means this far apart by chance, by Welch's t; one-sided.
+
+    Values are known; `others` has the smaller mean if they differ so.
+    """
+    if min(values.size, others.size) < FEWEST:
+        return 1.0
+    apart = mean_of_known(values) - mean_of_known(others)
+    squares = [np.var(each, ddof=1) / each.size for each in (values, others)]
+    if not np.isfinite(squares).all() or sum(squares) == 0:
+        return 0.0 if apart > 0 else 1.0
+    from scipy.special import stdtr
+
+    freedom = sum(squares) ** 2 / sum(
+        square**2 / (each.size - 1) for square, each in zip(squares, (values, others), strict=True)
+    )
+    return float(1 - stdtr(freedom, apart / math.sqrt(sum(squares))))
+
+
 def read(fields: Fields, references: Sequence[str]) -> Criterion:
     """Reads a criterion.
 

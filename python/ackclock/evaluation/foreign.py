@@ -1,5 +1,6 @@
 """Judges the trace of an implementation that is not ours, by the checks of one case."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from ackclock.evaluation import traces
 from ackclock.evaluation.candidate import Candidate
 from ackclock.evaluation.cell import Cell
 from ackclock.evaluation.suite import ANY, Case, Dialect, Setup, Suite
+from ackclock.evaluation.traces import Foreign
 from ackclock.evaluation.verdict import RunVerdict, Verdict, judge
 
 Record = dict[str, Any]
@@ -28,8 +30,19 @@ def judge_trace(suite: Suite, case: Case, run: str, file: Path) -> Record:
     Raises:
         InputError: The file is not a trace, or the case has no checks of a trace.
     """
-    setup = _setup(case, run)
-    trace = traces.read(file)
+    return judged(suite, case, _setup(case, run), traces.read(file), f"trace {file.name}")
+
+
+def judged(suite: Suite, case: Case, setup: Setup, trace: Foreign, evidence: str) -> Record:
+    """Returns the verdict on what was read of a run elsewhere, as plain data.
+
+    Args:
+        suite: The suite.
+        case: The case on whose path the run was made.
+        setup: The run of the case.
+        trace: The trace.
+        evidence: The evidence in words: `trace mine.csv`.
+    """
     cell = Cell(case.id, setup, suite.paths[0], Candidate.of_tcp({"kind": "reno"}), 1)
     ends_s = float(trace.time_s[-1])
     waits = [event.name for event in setup.events if event.moment.kind != "time"]
@@ -52,7 +65,7 @@ def judge_trace(suite: Suite, case: Case, run: str, file: Path) -> Record:
     return {
         "case": case.id,
         "run": setup.name,
-        "evidence": f"trace {file.name}",
+        "evidence": evidence,
         "rows": len(trace.time_s),
         "until_s": ends_s,
         "verdict": verdict.verdict.value,
@@ -73,6 +86,15 @@ def _setup(case: Case, run: str) -> Setup:
     if not setups:
         words = f"{case.id} has no checks of a trace; bbr-draft has such cases"
         raise InputError("unsupported", "--only", words)
+    return run_of(setups, run)
+
+
+def run_of(setups: Sequence[Setup], run: str) -> Setup:
+    """Returns the run of a case with a name; the first one without a name.
+
+    Raises:
+        InputError: There is none.
+    """
     names = [setup.name for setup in setups]
     if run and run not in names:
         raise InputError.unknown("--only", "run", run, names)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ackclock import engine
+from ackclock.evaluation.campaign import Campaign
 from ackclock.evaluation.candidate import Candidate
 from ackclock.evaluation.cell import Cell
 from ackclock.evaluation.criteria import (
@@ -37,7 +38,8 @@ RUNS_AT_ONCE = 240
 
 # The worst grade first.
 _ORDER = (Grade.FAR, Grade.MISSED, Grade.UNSURE, Grade.HOLDS, Grade.UNKNOWN)
-_VERDICTS = {
+#: The verdict on a run whose worst criterion has a grade.
+VERDICTS = {
     Grade.FAR: Verdict.FAIL,
     Grade.MISSED: Verdict.CONCERN,
     Grade.UNSURE: Verdict.PASS,
@@ -51,9 +53,8 @@ def order(grade: str) -> int:
     return _ORDER.index(Grade(grade))
 
 
-def grid_cells(cell: Cell, *, wide: bool) -> list[Cell]:
-    """Returns a cell for each combination of the values of a run's grid."""
-    grid = cell.setup.wide_grid if wide else cell.setup.grid
+def grid_cells(cell: Cell, grid: Mapping[str, tuple[Any, ...]]) -> list[Cell]:
+    """Returns a cell for each combination of the values of a grid."""
     if not grid:
         return [cell]
     tree = {**cell.scenario().tree, "sweep": {path: list(values) for path, values in grid.items()}}
@@ -71,11 +72,15 @@ class Cells:
         cells: The cells.
         references: The controls that they are compared with, by name.
         kept: Metrics of references that were simulated before; None to simulate them again.
+        campaign: The campaign whose sweeps run the cells; None to simulate them here.
+        name: Their name in a campaign.
     """
 
     cells: tuple[Cell, ...]
     references: Mapping[str, Candidate]
     kept: KeptMetrics | None = None
+    campaign: Campaign | None = None
+    name: str = ""
 
     @property
     def setup(self) -> Setup:
@@ -105,28 +110,39 @@ class Cells:
                 continue
             for first, some in self._chunks():
                 as_control = [replace(cell, candidate=candidate) for cell in some]
-                made = self._metrics(as_control, is_reference=candidate.tree in trees)
+                kept = self.kept if candidate.tree in trees else None
+                made = self._metrics(as_control, control, kept, progress)
                 for offset, measured in enumerate(made):
                     values[first + offset][control] = measured
-                progress(len(some) * some[0].replicates)
         return [
             Measured(cell.replicates, of_cell, cell.values)
             for cell, of_cell in zip(self.cells, values, strict=True)
         ]
 
-    def _metrics(self, cells: Sequence[Cell], *, is_reference: bool) -> Metrics:
-        """Returns the metrics of cells; those of a reference may be kept."""
-        if self.kept is None or not is_reference:
-            return _simulated(cells, self.quantities)
+    def _metrics(
+        self,
+        cells: Sequence[Cell],
+        control: str,
+        kept: KeptMetrics | None,
+        progress: Callable[[int], None],
+    ) -> Metrics:
+        """Returns the metrics of cells, unless they are kept from a run or a sweep."""
         scenario = together(cells)
-        made = self.kept.read(scenario, self.quantities)
-        if made is None:
-            made = _simulated(cells, self.quantities)
-            self.kept.write(scenario, self.quantities, made)
+        made = kept.read(scenario, self.quantities) if kept is not None else None
+        if made is None and self.campaign is not None:
+            name = f"{self.name}-{control or 'x'}"
+            made = self.campaign.metrics(name, scenario, self.quantities, progress)
+        else:
+            made = _simulated(cells, self.quantities) if made is None else made
+            progress(len(cells) * cells[0].replicates)
+        if kept is not None:
+            kept.write(scenario, self.quantities, made)
         return made
 
     def _chunks(self) -> Iterator[tuple[int, Sequence[Cell]]]:
+        """Returns the cells of one call of the engine; those of a sweep are one."""
         size = max(RUNS_AT_ONCE // self.cells[0].replicates, 1)
+        size = size if self.campaign is None else len(self.cells)
         for first in range(0, len(self.cells), size):
             yield first, self.cells[first : first + size]
 
@@ -193,7 +209,7 @@ def judged(cells: Cells, measured: Sequence[Measured]) -> tuple[Verdict, str, li
     if not records:
         return Verdict.NOT, "it has no criterion", []
     worst = min(records, key=lambda record: order(record["grade"]))
-    verdict = _VERDICTS[Grade(worst["grade"])]
+    verdict = VERDICTS[Grade(worst["grade"])]
     reason = str(worst["found"])
     if verdict in (Verdict.CONCERN, Verdict.FAIL) and kind in cells.setup.limits:
         return Verdict.KNOWN, f"{cells.setup.limits[kind]} {reason}", records

@@ -8,6 +8,7 @@ from typing import Any
 
 from ackclock.evaluation.against import Direction
 from ackclock.evaluation.criteria import Grade, shown
+from ackclock.evaluation.heat import FULL, heat_map
 from ackclock.evaluation.measured import with_interval
 from ackclock.evaluation.verdict import Verdict
 from ackclock.report.environment import data_of, environment
@@ -261,6 +262,7 @@ def page(evaluation: Record, figures: Mapping[str, Sequence[Live]]) -> str:
         failed=(Verdict.FAIL, Verdict.CONCERN),
         measured=any(run["criteria"] for case in evaluation["cases"] for run in case["runs"]),
         data=data_of(drawn),
+        full=f"{FULL:g}",
         how=drawn[0][1].caption if drawn else "",
     )
 
@@ -325,6 +327,7 @@ def _run(
     ]
     caption = f"Seed {run['figure_seed']}" + (", the worst cell" if run["criteria"] else "")
     grids = [criterion for criterion in run["criteria"] if len(criterion["cells"]) > 1]
+    maps = [heat_map(criterion) for criterion in grids]
     return {
         "run": run,
         "figures": [(f"{prefix}{figure.name}", _linked(figure, prefix)) for figure in drawn],
@@ -334,6 +337,8 @@ def _run(
         "cells": [
             (f"{prefix}cells-{place}", cells_table(criterion, label))
             for place, criterion in enumerate(grids)
+            if maps[place] is None
         ],
+        "maps": [each for each in maps if each is not None],
         "scenario": Scenario(run["scenario"]).to_toml() if run["scenario"] else "",
     }

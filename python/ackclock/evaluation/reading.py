@@ -229,13 +229,14 @@ def _setup(fields: Fields, words: _Words) -> Setup:
         )  # fmt: skip
     name = fields.choice("scenario", words.scenarios)
     changes = fields.take("set", dict, "a table of changes", {})
-    grid, wide = (_grid(fields, key) for key in ("vary", "full"))
+    grid, wide, campaign = (_grid(fields, key) for key in ("vary", "full", "wide"))
     setup = Setup(
         name=fields.text("name", ""),
         scenario=_changed(words.scenarios[name], changes, fields.path_of("set")),
         changes=changes,
         grid=grid,
         wide_grid={**grid, **wide},
+        campaign_grid=campaign,
         events=events,
         carries=fields.text("carries", ""),
         assertions=tuple(assertions),

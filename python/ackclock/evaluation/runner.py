@@ -18,6 +18,7 @@ from typing import Any
 from ackclock import engine
 from ackclock.errors import InputError
 from ackclock.evaluation import against, emulated, followed, measured
+from ackclock.evaluation.campaign import Campaign
 from ackclock.evaluation.candidate import Candidate
 from ackclock.evaluation.cell import Cell
 from ackclock.evaluation.emulated import Worst
@@ -44,12 +45,13 @@ EVALUATION = Contents(
     "evaluation.json",
     re.compile(
         r"evaluation\.json|index\.html|cells\.csv"
-        r"|cases(/[a-z0-9.-]+(/(record\.json|run-[0-9]+\.json))?)?"
+        r"|cases(/[a-z0-9.-]+(/(record\.json|run-[0-9]+\.json))?)?|sweeps(/.*)?"
     ),
 )
 
-#: A run with more packets is left out.
+#: A run with more packets is left out; one of a campaign may have more.
 MOST_PACKETS = 5e6
+MOST_PACKETS_OF_CAMPAIGN = 2e9
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ class Plan:
         is_full: True for the wide grids of cases.
         command: The command that evaluates so.
         kept: Metrics of references that were simulated before; None to simulate them again.
+        campaign: The campaign that runs the cells of 1 Gbit/s and more, and no others.
     """
 
     suite: Suite
@@ -75,6 +78,7 @@ class Plan:
     is_full: bool = False
     command: str = ""
     kept: KeptMetrics | None = None
+    campaign: Campaign | None = None
 
     @property
     def dialect(self) -> Dialect:
@@ -97,18 +101,35 @@ class Plan:
         """
         first = self.paths[0]
         for case in self.cases:
+            if self.setups(case) is None:
+                continue
             for path in self.paths:
                 if path is first or any(setup.is_on(path, first) for setup in case.setups):
                     yield case, path
+
+    @property
+    def most_packets(self) -> float:
+        """Most packets of a run."""
+        return MOST_PACKETS if self.campaign is None else MOST_PACKETS_OF_CAMPAIGN
+
+    def setups(self, case: Case) -> tuple[Setup, ...] | None:
+        """Returns the runs of a case; None if a campaign has none of it."""
+        if self.campaign is None:
+            return case.setups
+        return tuple(setup for setup in case.setups if setup.campaign_grid) or None
 
     def cells(self, case: Case, setup: Setup, path: TestPath) -> Cells:
         """Returns the cells of a run whose criteria are about metrics."""
         # A reference finds the grid, as what is evaluated may not be able to run in it.
         stands_in = next(iter(self.references.values()), self.candidate)
         first = Cell(case.id, setup, path, stands_in, self.seeds[0], len(self.seeds))
-        every = measured.grid_cells(first, wide=self.is_full)
+        grid = setup.wide_grid if self.is_full else setup.grid
+        if self.campaign is not None:
+            grid = setup.campaign_grid
+        every = measured.grid_cells(first, grid)
         own = tuple(replace(cell, candidate=self.candidate) for cell in every)
-        return Cells(own, self.references, self.kept)
+        name = f"{case.id}-{case.setups.index(setup)}"
+        return Cells(own, self.references, self.kept, self.campaign, name)
 
 
 def _control(tree: Mapping[str, Any]) -> Candidate:
@@ -145,6 +166,8 @@ def evaluate(
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / EVALUATION.mark).exists():
         write_sealed(folder / EVALUATION.mark, {})
+    if plan.campaign is not None:
+        plan = replace(plan, campaign=replace(plan.campaign, folder=folder))
     parts, records, complete = list(plan.parts()), [], True
     work = [_work(plan, case, path) for case, path in parts]
     for number, (case, path) in enumerate(parts):
@@ -186,7 +209,7 @@ def _worst_cells(plan: Plan, evaluation: Record) -> list[Worst]:
     records = [case for case in evaluation["cases"] if case["path"]["name"] == path.name]
     for record in records:
         (case,) = (case for case in plan.cases if case.id == record["id"])
-        for setup, run in zip(case.setups, record["runs"], strict=True):
+        for setup, run in zip(plan.setups(case) or (), record["runs"], strict=True):
             first = Cell(case.id, setup, path, plan.candidate, plan.seeds[0], len(plan.seeds))
             for criterion, judged in zip(setup.criteria, run["criteria"], strict=False):
                 assignments = judged["cells"][judged["worst"]]["assignments"]
@@ -205,7 +228,7 @@ def _work(plan: Plan, case: Case, path: TestPath) -> float:
     """Returns about how much work a case is, in simulations."""
     return sum(
         plan.cells(case, setup, path).runs if setup.criteria else len(plan.seeds)
-        for setup in case.setups
+        for setup in plan.setups(case) or ()
     )
 
 
@@ -243,6 +266,7 @@ def _evaluation(plan: Plan, records: list[Record], *, complete: bool) -> Record:
         "build": address.package(),
         "evaluated": max((record["evaluated"] for record in records), default=""),
         "full": plan.is_full,
+        "wide": plan.campaign is not None,
         "seeds": list(plan.seeds),
         "paths": [{"name": path.name, "is": _written(path)} for path in plan.paths],
         "counts": counts,
@@ -285,6 +309,7 @@ def _record(
             "evaluated": dict(plan.candidate.tree),
             "seeds": list(plan.seeds),
             "full": plan.is_full,
+            "wide": plan.campaign is not None,
             "package": address.package(),
         }
     )
@@ -314,7 +339,8 @@ def _made(
     tell: Callable[[float], None],
 ) -> Record:
     first = plan.paths[0]
-    setups = [setup for setup in case.setups if path is first or setup.is_on(path, first)]
+    of_case = plan.setups(case) or ()
+    setups = [setup for setup in of_case if path is first or setup.is_on(path, first)]
     runs = []
     for number, setup in enumerate(setups):
 
@@ -403,9 +429,10 @@ def _measured(asked: _Run) -> Record:
     why = _refusal(every)
     if why:
         return _left_out(setup, why)
-    small = tuple(cell for cell in every.cells if not _too_large(case, cell))
+    most = asked.plan.most_packets
+    small = tuple(cell for cell in every.cells if not _too_large(case, cell, most))
     if not small:
-        return _left_out(setup, _too_large(case, every.cells[0]))
+        return _left_out(setup, _too_large(case, every.cells[0], most))
     cells = replace(every, cells=small)
     done = 0
 
@@ -466,7 +493,7 @@ def _followed(asked: _Run) -> Record:
         Cell(case.id, setup, asked.path, plan.candidate, seed, least_round_trips=least)
         for seed in plan.seeds
     ]
-    why = _too_large(case, cells[0])
+    why = _too_large(case, cells[0], plan.most_packets)
     if why:
         return _left_out(setup, why)
     if not applying(setup, plan.dialect):
@@ -496,7 +523,7 @@ def _followed(asked: _Run) -> Record:
     }
 
 
-def _too_large(case: Case, cell: Cell) -> str:
+def _too_large(case: Case, cell: Cell, most: float = MOST_PACKETS) -> str:
     """Returns why a run does not apply to a path; empty if it does."""
     packets = cell.bdp_packets
     if packets < case.least_bdp_packets:
@@ -504,11 +531,8 @@ def _too_large(case: Case, cell: Cell) -> str:
             f"the path holds {packets:.3g} packets, and the case needs "
             f"{case.least_bdp_packets:g} at least"
         )
-    if cell.packets > MOST_PACKETS:
-        return (
-            f"not run: about {cell.packets / 1e6:.0f} million packets, "
-            f"{MOST_PACKETS / 1e6:.0f} at most"
-        )
+    if cell.packets > most:
+        return f"not run: about {cell.packets / 1e6:.0f} million packets, {most / 1e6:.0f} at most"
     return ""
 
 

@@ -103,6 +103,7 @@ class Setup:
         changes: What it changes in the suite's scenario, by path of a field.
         grid: Values of fields, by path; each combination is a cell.
         wide_grid: The values of a full evaluation.
+        campaign_grid: The values of a campaign: cells too large for an evaluation in one go.
         events: Events whose times a run finds, in order.
         carries: Rate that the path carries, if a policer lets less through than the link sends.
         assertions: Assertions in order.
@@ -115,6 +116,7 @@ class Setup:
     changes: Mapping[str, Any]
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     wide_grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    campaign_grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     carries: str = ""
     assertions: tuple[Assertion, ...] = ()
@@ -123,7 +125,7 @@ class Setup:
 
     def is_on(self, path: TestPath, first: TestPath) -> bool:
         """Returns true unless the run sets what the path sets otherwise than the first path."""
-        own = {*self.changes, *self.grid, *self.wide_grid}
+        own = {*self.changes, *self.grid, *self.wide_grid, *self.campaign_grid}
         return not any(
             name in own and value != first.changes.get(name) for name, value in path.changes.items()
         )

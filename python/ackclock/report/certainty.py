@@ -32,6 +32,14 @@ def of_comparison(comparison: Comparison) -> list[Sure]:
     for column in comparison.columns.values():
         if column.result is None:
             statements.append(Sure(False, f"No answer from {column.label}:", f"{column.why}."))
+    if comparison.linux and "emulate" in results:
+        statements.append(
+            Sure(
+                False,
+                f"Linux ran its {comparison.linux}",
+                "in place of the control of the scenario.",
+            )
+        )
     if "emulate" in results:
         statements.append(reliable(results["emulate"]))
     statements.append(

@@ -24,7 +24,8 @@ def of_comparison(comparison: Comparison) -> Made:
     run, results = comparison.run, [column.result for column in comparison.columns.values()]
     file = f"{_slug(run['name'])}.toml"
     methods = ",".join(dict.fromkeys(column.method for column in comparison.columns.values()))
-    command = f"ackclock compare {file} --methods {methods}"
+    linux = f" --linux {comparison.linux}" if comparison.linux else ""
+    command = f"ackclock compare {file} --methods {methods}{linux}"
     facts: dict[str, Any] = {"versions": _versions(run["versions"]), "seed": run["seed"]}
     facts["replicates"] = ", ".join(
         f"{column.result.counted} {column.method}"

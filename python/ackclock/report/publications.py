@@ -134,6 +134,23 @@ _LINUX = r"`?(?P<linux>(?:tcp_(?!prague)|sch_)[a-z]+\.c)`?"
 _CITED = re.compile("|".join([_RFC, _DRAFT, _LINUX, *(f"(?:{pattern})" for pattern in _KNOWN)]))
 
 
+def address_in(text: str, span: tuple[int, int] | None = None) -> str:
+    """Returns the address of the first citation in a text; empty if it has none.
+
+    A search for a title is not an address.
+
+    Args:
+        text: The text.
+        span: Begin and end of a part that the citation overlaps; None for the whole text.
+    """
+    begin, end = span or (0, len(text))
+    for citation in _CITED.finditer(text):
+        if citation.start() < end and citation.end() > begin:
+            address = _address(citation)
+            return "" if address.startswith("https://scholar.") else address
+    return ""
+
+
 def html(text: str) -> str:
     """Returns a text as HTML in which citations are links."""
     return _linked(text, escape, '<a href="{address}">{words}</a>')
