@@ -4,6 +4,7 @@ Where the kernel takes no controls, these tests skip and say why.
 """
 
 import contextlib
+import dataclasses
 import json
 import os
 import random
@@ -25,10 +26,14 @@ import scipy.stats
 from ackclock import LackingError, Scenario
 from ackclock.capture import calls
 from ackclock.capture.call_tables import Calls, calls_of
+from ackclock.controls.from_policy import source
+from ackclock.controls.policy import COLUMNS, Policy
 from ackclock.run.emulation import emulate
 from ackclock.run.host import loader
 
 from ..controls.mutated import holding_itself
+from ..controls.paths import needs_clang
+from ..controls.test_policy import POLICIES
 from ..patience import PATIENCE_S
 from ..refusals import refused
 from . import short, westwood
@@ -597,6 +602,23 @@ def test_an_interrupted_run_has_whole_records(loading: str, tmp_path: Path) -> N
     [made] = calls_of(tmp_path / "run")
     assert made.missed == 0
     assert calls.twin(tmp_path / "run")[0].outcome["first"] is None
+
+
+@needs_clang
+@pytest.mark.usefixtures("emulation")
+def test_learned_policies_answer_the_kernel_as_they_answer_the_engine(
+    loading: str, tmp_path: Path
+) -> None:
+    assert loading
+    for name, decides in POLICIES.items():
+        text = source(Policy(decides, COLUMNS, 3, 0.5), name)
+        (tmp_path / f"{name}.bpf.c").write_text(text)
+        scenario = under({"file": f"{name}.bpf.c"})
+        result = emulate(dataclasses.replace(scenario, folder=tmp_path), tmp_path / name)
+        [flow] = result.tables["flows"].to_pylist()
+        assert flow["delivered_bytes"] > 100_000, name
+        [answers] = calls.twin(tmp_path / name)
+        assert answers.outcome["equal"] == answers.outcome["calls"] > 200, name
 
 
 def eventually(find: Callable) -> list[int]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 #: Exit code of a check that could not ask the kernel, as of a test that is skipped.
 SKIPPED = 77
 
+#: What a scenario knows by the ending of a control's file.
+_LANGUAGES = {".bpf.c": "C source", ".py": "Python"}
+
 
 @click.group()
 def controls() -> None:
@@ -45,21 +48,50 @@ def new(name: str, output: Path | None, *, python: bool, force: bool) -> None:
       ackclock controls new mine --python
     """
     from ackclock.controls.template import template
+
+    ending = ".py" if python else ".bpf.c"
+    path = _write(template(name, python=python), output or Path(name + ending), ending, force=force)
+    say(f"next      ackclock {'judge' if python else 'controls check'} {path}")
+
+
+def _write(text: str, path: Path, ending: str, *, force: bool) -> Path:
+    """Writes a source, unless there is another file of that name."""
     from ackclock.result.folder import write_whole
 
-    text = template(name, python=python)
-    ending, language = (".py", "Python") if python else (".bpf.c", "C source")
-    path = output or Path(f"{name}{ending}")
     if not path.name.endswith(ending):
-        words = f"does not end in {ending}, by which a scenario knows {language}"
-        raise InputError("out-of-range", "-o", f'"{path}" {words}; for example {name}{ending}')
+        words = f"does not end in {ending}, by which a scenario knows {_LANGUAGES[ending]}"
+        example = path.name.partition(".")[0] + ending
+        raise InputError("out-of-range", "-o", f'"{path}" {words}; for example {example}')
     if path.exists() and not force:
         words = "is there already; choose another -o, or replace it with --force"
         raise InputError("file", f"{path}", words)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, text)
     say(f"control   {path}")
-    say(f"next      ackclock {'judge' if python else 'controls check'} {path}")
+    return path
+
+
+@controls.command("from-policy")
+@click.argument("policy", type=click.Path(path_type=Path))
+@output_option("File to write.", "POLICY.bpf.c")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def from_policy(policy: Path, output: Path | None, *, force: bool) -> None:
+    """Write the source of a control that does what a learned policy does.
+
+    POLICY is a file that ackclock.controls.policy wrote: a small network or a decision tree. The
+    control computes in integers, so that the engine and the kernel run the same program.
+
+    \b
+    Example:
+      ackclock controls from-policy policy.npz -o mine.bpf.c
+    """
+    from ackclock.controls.from_policy import source
+    from ackclock.controls.policy import Policy
+
+    name = policy.name.partition(".")[0]
+    text = source(Policy.load(policy), name)
+    path = _write(text, output or Path(f"{name}.bpf.c"), ".bpf.c", force=force)
+    say(f"next      ackclock controls check {path}")
 
 
 @controls.command()
