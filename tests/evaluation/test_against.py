@@ -19,6 +19,7 @@ def evaluation(
     cells = [
         {
             "cell": name,
+            "assignments": {"values.buffer": name},
             "mean": float(np.mean(row)),
             "values": [float(value) for value in np.broadcast_to(row, SEEDS)],
             "bound": bound,
@@ -46,6 +47,13 @@ def test_less_is_worse_where_a_bound_is_the_least() -> None:
     assert directions(before, less) == {"a": Direction.BETTER}
     before, less = (evaluation({"a": value}, "most") for value in (1.0, 0.9))
     assert directions(less, before) == {"a": Direction.BETTER}
+
+
+def test_cells_with_the_same_words_are_not_mixed_up() -> None:
+    before = evaluation({"a": 1.0, "b": 0.5})
+    for cell in before["cases"][0]["runs"][0]["criteria"][0]["cells"]:
+        cell["cell"] = "queue droptail"
+    assert {change.direction for change in against.changes(before, before)} == {Direction.SAME}
 
 
 def test_a_trifle_is_within_chance_however_sure() -> None:

@@ -65,7 +65,7 @@ def test_a_campaign_gives_the_numbers_of_simulations(tmp_path: Path, here: dict)
         for run in case["runs"]
         for criterion in run["criteria"]
     ]
-    assert metrics == ["goodput", "response_reached_s", "hop_drops"]
+    assert metrics == ["goodput", "response_reached_s", "utilisation", "hop_drops"]
     assert (shares == sorted(shares), shares[-1] > 0.9) == (True, True)
     assert (here["wide"], record["wide"]) == (False, True)
     names = sorted(path.name for path in (tmp_path / "sweeps").iterdir())

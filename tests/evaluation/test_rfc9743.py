@@ -5,11 +5,14 @@ otherwise. Seeds are few: the differences are large.
 """
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ackclock.evaluation import Candidate, Plan, evaluate, load, measured
+from ackclock.evaluation.campaign import Campaign
 from ackclock.evaluation.verdict import Verdict
 
 from ..controls.test_python import RENO
@@ -32,17 +35,38 @@ class Fixed(Mine):
         return 1000
 
 
+class Twice(Mine):
+    def ssthresh(self, call):
+        return max(call.cwnd // 4, 2)
+
+
 class Growing(Mine):
     def cong_avoid(self, call):
         call.cwnd += call.argument[1]
 """
 
 
-def verdicts(control: str, only: str, folder: Path, seeds: int = 3) -> dict[str, str]:
+class Patient(Candidate):
+    """Reno whose timeout never backs off."""
+
+    @property
+    def transport(self) -> dict:
+        return {**super().transport, "rto_maximum": "200 ms"}
+
+
+class Deaf(Candidate):
+    """A sender at the rate of the link, whatever happens."""
+
+    def flow(self, flow: Mapping, options: Mapping) -> dict:
+        del options
+        traffic = {"kind": "cbr", "rate": "rate", "packet_size": "1448 bytes"}
+        return {**flow, "transport": {"kind": "udp"}, "traffic": traffic}
+
+
+def verdicts(control: str | Candidate, only: str, folder: Path, seeds: int = 3) -> dict[str, str]:
     suite = load("rfc9743")
-    plan = Plan(
-        suite, suite.chosen(only), Candidate.read(control), suite.paths, (*range(1, seeds + 1),)
-    )
+    candidate = Candidate.read(control) if isinstance(control, str) else control
+    plan = Plan(suite, suite.chosen(only), candidate, suite.paths, (*range(1, seeds + 1),))
     record, complete = evaluate(plan, folder)
     assert complete
     return {case["number"]: case["verdict"] for case in record["cases"]}
@@ -67,13 +91,25 @@ def test_a_reference_passes_against_itself(tmp_path: Path) -> None:
     (beside,) = (case for case in record["cases"] if case["number"] == "Q6")
     for cell in beside["runs"][0]["criteria"][0]["cells"]:
         assert cell["mean"] == cell["references"]["cubic"]["mean"], "no harm"
+    alike = [
+        cell["mean"]
+        for cell in beside["runs"][0]["criteria"][0]["cells"]
+        if cell["cell"].startswith("other cubic, 1 of x, 1 of other")
+    ]
+    # Half of the payload, within 2 % of the link.
+    assert alike == pytest.approx([0.5 * 1448 / 1500 * 10e6] * 3, abs=0.02 * 10e6)
 
 
 @pytest.mark.parametrize(
     ("control", "expected"),
     [
         # A window that reacts to no loss fills every buffer, as CUBIC does: its median is longer.
-        ("Fixed", {"Q2": Verdict.CONCERN, "Q3": Verdict.FAIL, "Q6": Verdict.FAIL}),
+        (
+            "Fixed",
+            {"Q1": Verdict.FAIL, "Q2": Verdict.CONCERN, "Q3": Verdict.FAIL, "Q6": Verdict.FAIL},
+        ),
+        # It gives up three quarters at a loss, as who reacts twice does.
+        ("Twice", {"Q2": Verdict.PASS, "Q3": Verdict.CONCERN, "Q6": Verdict.PASS}),
         ("Blind", {"Q3": Verdict.FAIL, "Q6": Verdict.FAIL}),
         ("Growing", {"Q3": Verdict.FAIL, "Q6": Verdict.FAIL}),
     ],
@@ -83,6 +119,47 @@ def test_a_planted_fault_fails_its_question(
 ) -> None:
     by_number = verdicts(f"{faults}:{control}", ",".join(expected), tmp_path / control)
     assert by_number == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (Patient, {"Q1": Verdict.FAIL, "Q2": Verdict.PASS, "Q6": Verdict.PASS}),
+        (Deaf, {"Q1": Verdict.FAIL, "Q3": Verdict.FAIL, "Q6": Verdict.FAIL}),
+    ],
+)
+def test_a_fault_of_the_sender_fails_its_question(
+    kind: type[Candidate], expected: dict[str, str], tmp_path: Path
+) -> None:
+    sender = kind("reno", {"kind": "reno", "alpha": 1.0})
+    assert verdicts(sender, ",".join(expected), tmp_path / "fault") == expected
+    record = json.loads((tmp_path / "fault" / "evaluation.json").read_text())
+    runs = {run["name"]: run["verdict"] for run in record["cases"][0]["runs"]}
+    assert runs["no feedback"] == Verdict.FAIL
+    if kind is Deaf:
+        criteria = record["cases"][-1]["runs"][0]["criteria"]
+        assert {entry["metric"]: entry["grade"] for entry in criteria}["starved_share"] != "holds"
+
+
+def test_reno_is_slow_to_fill_a_gigabit(tmp_path: Path) -> None:
+    """From 100 Mbit/s to 1 Gbit/s at 100 ms: a segment more each round trip takes minutes."""
+    suite = load("rfc9743")
+    (case,) = suite.chosen("Q21")
+    (setup, _) = case.setups
+    cell = {
+        "hops.bottleneck.link.steps.1.rate": ("10 * rate",), "values.rate": ("100 Mbit/s",),
+        "values.round_trip": ("100 ms",),
+    }  # fmt: skip
+    only = replace(case, setups=(replace(setup, campaign_grid=cell),))
+    plan = Plan(suite, (only,), Candidate.read("reno"), suite.paths, (1, 2, 3))
+    record, _ = evaluate(replace(plan, campaign=Campaign()), tmp_path)
+    (used,) = (
+        criterion
+        for criterion in record["cases"][0]["runs"][0]["criteria"]
+        if criterion["metric"] == "utilisation"
+    )
+    assert used["grade"] in ("missed", "far"), used["found"]
+    assert record["cases"][0]["verdict"] in (Verdict.CONCERN, Verdict.FAIL)
 
 
 def test_a_control_without_fault_fails_none_of_them(faults: Path, tmp_path: Path) -> None:
@@ -102,6 +179,24 @@ def test_ledbat_gives_way(tmp_path: Path) -> None:
     criteria = record["cases"][0]["runs"][0]["criteria"]
     (starved,) = (entry for entry in criteria if entry["metric"] == "starved_share")
     assert max(cell["mean"] for cell in starved["cells"]) == 0.0
+    # Where its delay fits into the buffer, it leaves four fifths to a flow of CUBIC, and to one
+    # of Reno, whose queue is shorter, 70 %.
+    (kept,) = (entry for entry in criteria if entry["metric"] == "goodput")
+    left = {
+        cell["cell"]: cell["mean"] / (1448 / 1500 * 10e6)
+        for cell in kept["cells"]
+        if cell["cell"].endswith("1 of x, 1 of other, buffer 4")
+    }
+    assert min(left.values()) > 0.7
+    assert left["other cubic, 1 of x, 1 of other, buffer 4"] > 0.8
+    verdicts("ledbat", "Q2", tmp_path / "alone")
+    record = json.loads((tmp_path / "alone" / "evaluation.json").read_text())
+    (deep,) = (
+        cell["mean"]
+        for cell in record["cases"][0]["runs"][0]["criteria"][0]["cells"]
+        if cell["cell"] == "buffer 4, 1 of x"
+    )
+    assert deep == pytest.approx(0.1, rel=0.05), "its target"
 
 
 def test_dctcp_without_marks_is_reno(tmp_path: Path) -> None:
@@ -109,6 +204,14 @@ def test_dctcp_without_marks_is_reno(tmp_path: Path) -> None:
     verdicts("dctcp", "Q10", tmp_path / "dctcp", 5)
     record = json.loads((tmp_path / "dctcp" / "evaluation.json").read_text())
     for cell in record["cases"][0]["runs"][0]["criteria"][0]["cells"]:
+        assert cell["mean"] == pytest.approx(cell["references"]["reno"]["mean"], rel=0.1)
+
+
+def test_prague_behind_drop_tail_is_reno(tmp_path: Path) -> None:
+    """A band of 10 %: it paces, and its window grows with the square of the round trip."""
+    verdicts("prague", "Q3", tmp_path / "prague", 3)
+    record = json.loads((tmp_path / "prague" / "evaluation.json").read_text())
+    for cell in record["cases"][0]["runs"][0]["criteria"][1]["cells"]:
         assert cell["mean"] == pytest.approx(cell["references"]["reno"]["mean"], rel=0.1)
 
 

@@ -111,10 +111,10 @@ def changes(now: Record, before: Record) -> list[Change]:
     earlier = {key: criterion for key, _, criterion in _criteria(before)}
     pairs = []
     for key, case, criterion in _criteria(now):
-        cells = {cell["cell"]: cell for cell in earlier.get(key, {"cells": []})["cells"]}
+        cells = {_place(cell): cell for cell in earlier.get(key, {"cells": []})["cells"]}
         for cell in criterion["cells"]:
-            if cell["cell"] in cells:
-                pairs.append((case, criterion, cell, cells[cell["cell"]]))
+            if _place(cell) in cells:
+                pairs.append((case, criterion, cell, cells[_place(cell)]))
     compared = [
         _compared(criterion, own, other, paired=paired) for _, criterion, own, other in pairs
     ]
@@ -175,6 +175,11 @@ def _criteria(evaluation: Record) -> Iterator[tuple[tuple[str, ...], str, Record
             for criterion in run["criteria"]:
                 key = (case["id"], case["path"]["name"], run["name"], criterion["says"])
                 yield key, case["id"], criterion
+
+
+def _place(cell: Record) -> str:
+    """Returns what a cell differs in from others: two may have the same words."""
+    return json.dumps(cell["assignments"], sort_keys=True)
 
 
 def _compared(criterion: Record, own: Record, other: Record, *, paired: bool) -> _Compared:

@@ -182,8 +182,11 @@ def label(assignments: Mapping[str, Any]) -> str:
 
 def _in_words(path: str, value: Any) -> str:
     *owners, name = path.split(".")
-    if isinstance(value, dict):
-        value = value.get("kind", json.dumps(value))
+    if isinstance(value, dict) and "kind" in value:
+        others = [_in_words(field, each) for field, each in value.items() if field != "kind"]
+        value = f"{value['kind']} ({', '.join(others)})" if others else value["kind"]
+    elif isinstance(value, dict):
+        value = json.dumps(value)
     if isinstance(value, bool):
         value = "on" if value else "off"
     if name == "count":
