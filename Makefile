@@ -232,10 +232,10 @@ site: $(SITE_TOOLS) $(EITHER) $(PAPERS) ## build the documentation site into out
 	$(BIN)/python tools/documentation_site.py out/site-pages
 	rm -rf out/site
 	$(BIN)/zensical build --strict --clean
-	if [ -d out/evaluations ]; then cp -r out/evaluations out/site/; fi
+	$(BIN)/python tools/evaluations.py pages out/site/evaluations
 
-evaluations: $(RELEASE) ## evaluate ten controls by RFC 9743 for the site (10 minutes)
-	$(BIN)/python tools/evaluations.py out/evaluations
+evaluations: $(RELEASE) ## evaluate ten controls by RFC 9743, record it for the site (5 minutes)
+	$(BIN)/python tools/evaluations.py make out/evaluations
 
 # The version is that of Cargo.toml, which a release sets first.
 changelog: $(TOOLS) ## move the files of changes into CHANGELOG.md, for a release

@@ -42,6 +42,12 @@ _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _INFO = re.compile(r"^(```\w+)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 _CODE = re.compile(r"`[^`]*`")
 _REFERENCE = re.compile(r"\breference/README\.md#(\w+)(?:/([\w-]+))?")
+# Reports are pages of the site only: `make site` makes them.
+_REPORTS = (
+    "<!-- reports -->",
+    '<a href="../../evaluations/index.html">The reports</a>: numbers, intervals, figures and what '
+    "was not evaluated.",
+)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]:\s+(\S+)", re.MULTILINE)
 
 
@@ -49,7 +55,8 @@ def pages(root: Path, generated: Mapping[str, str]) -> dict[str, str]:
     """Returns the Markdown of the site by its path within the repository."""
     files = [*(root / name for name in PAGES), *sorted((root / "docs").rglob("*.md"))]
     written = {file.relative_to(root).as_posix(): file.read_text("utf-8") for file in files}
-    return {name: _REFERENCE.sub(_page, text) for name, text in {**written, **generated}.items()}
+    texts = {name: text.replace(*_REPORTS) for name, text in {**written, **generated}.items()}
+    return {name: _REFERENCE.sub(_page, text) for name, text in texts.items()}
 
 
 def _page(link: re.Match[str]) -> str:
