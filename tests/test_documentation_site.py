@@ -55,3 +55,13 @@ def test_anchors_of_the_reference_lead_to_its_pages(tmp_path: Path) -> None:
     )
     assert texts[index] == ""
     assert "links to" not in "".join(missing(root, texts))
+
+
+def test_the_site_alone_links_to_reports(tmp_path: Path) -> None:
+    """The link is relative to the page's file, as the site's tool takes links."""
+    name = "docs/evaluations.md"
+    root = repository(tmp_path, f"[controls]({name})\n")
+    (root / "docs").mkdir()
+    (root / name).write_text("<!-- reports -->\n", encoding="utf-8")
+    text = pages(root, {})[name]
+    assert text.startswith('<a href="../evaluations/index.html">The reports</a>')

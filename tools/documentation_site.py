@@ -42,10 +42,10 @@ _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _INFO = re.compile(r"^(```\w+)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 _CODE = re.compile(r"`[^`]*`")
 _REFERENCE = re.compile(r"\breference/README\.md#(\w+)(?:/([\w-]+))?")
-# Reports are pages of the site only: `make site` makes them.
+# Reports are pages of the site only: `make site` makes them. The link is that of the page's file.
 _REPORTS = (
     "<!-- reports -->",
-    '<a href="../../evaluations/index.html">The reports</a>: numbers, intervals, figures and what '
+    '<a href="../evaluations/index.html">The reports</a>: numbers, intervals, figures and what '
     "was not evaluated.",
 )
 _LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]:\s+(\S+)", re.MULTILINE)
