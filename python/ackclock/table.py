@@ -74,12 +74,15 @@ class Column:
         spare: A terminal that is too narrow leaves out the columns with the lowest `spare` first;
             None for a column that always stays.
         numeric: True to align it on the right; None to decide by its cells.
+        least: A terminal that is too narrow cuts its texts to so many letters before it leaves out
+            any column, as far as they stay apart; None for a column that is never cut.
     """
 
     name: str
     unit: str = ""
     spare: int | None = None
     numeric: bool | None = None
+    least: int | None = None
 
     @property
     def head(self) -> str:
@@ -142,6 +145,30 @@ class Table:
             self.keys,
             self.together,
         )
+
+    def cut(self, position: int, most: int) -> "Table":
+        """Returns the table with the texts of a column cut to so many letters, as far as needed.
+
+        Texts that differ still do: if they do not, fewer letters are cut.
+        """
+        texts = [row[position] for row in self.texts]
+        longest = max(map(len, texts), default=0)
+        size = next(
+            (
+                size
+                for size in range(most, longest)
+                if len({_cut(text, size) for text in texts}) == len(set(texts))
+            ),
+            longest,
+        )
+        rows = tuple(
+            tuple(
+                Written(_value(cell), _cut(text(cell), size)) if index == position else cell
+                for index, cell in enumerate(row)
+            )
+            for row in self.rows
+        )
+        return Table(self.title, self.columns, rows, self.note, self.keys, self.together)
 
     def to_json(self) -> list[dict[str, Any]]:
         """Returns a record for each row: head of the column to value as plain data."""
@@ -283,6 +310,10 @@ def brief(cell: Cell) -> Cell:
     digits = min(decimals, _digits(value.half_width, 1))
     written = f"{fixed(value.mean, digits)} ± {value.half_width:.{digits}f}"
     return Written(value, f"{written}{star}")
+
+
+def _cut(words: str, size: int) -> str:
+    return words if len(words) <= size else f"{words[: size - 1]}…"
 
 
 def _value(cell: Cell) -> Value:

@@ -121,7 +121,7 @@ def test_the_page_can_be_quoted_and_stands_alone(evaluated, evaluation: dict) ->
 def test_the_terminal_shows_verdicts_and_where_to_look(evaluated) -> None:
     folder, outcome = evaluated
     assert re.search(r"1 +STARTUP ends when .*✓ pass", outcome.stdout)
-    assert "BBR version 1 on path P0, 4 cases: 2 pass, 2 that do not apply." in outcome.stdout
+    assert "BBRv1 on path P0, 4 cases: 2 pass, 2 that do not apply." in outcome.stdout
     assert str(folder / "index.html") in outcome.stdout
 
 

@@ -31,7 +31,7 @@ def test_pages_of_what_is_recorded_are_those_that_were_made(
     assert (checker.open, checker.outside) == ([], ["reno/index.html", "bbr1/index.html"])
     assert text.count("– does not apply") == 2
     assert text.count("✓ pass") == 2
-    assert '<a href="bbr1/index.html">BBR version 1</a>.' in text
+    assert '<a href="bbr1/index.html">BBRv1</a>.' in text
     for file in sorted(path for path in (tmp_path / "a").rglob("*") if path.is_file()):
         other = tmp_path / "b" / file.relative_to(tmp_path / "a")
         assert file.read_bytes() == other.read_bytes(), file.name

@@ -211,19 +211,47 @@ def _stacked(name: str) -> str:
 
 
 def _fitting(table: "Table", width: int, *, under: bool = False) -> "Table":
-    """The table without the spare columns that do not fit; `under`: units stand below names."""
-    wide = _widths_of_cells(table) if under else _widths(table)
+    """The table as far as it fits: first with labels cut, then without the spare columns.
+
+    Args:
+        table: The table.
+        width: The width of the terminal.
+        under: True if units stand below names.
+    """
     kept = list(range(len(table.columns)))
     spare = {
         index: column.spare
         for index, column in enumerate(table.columns)
         if column.spare is not None
     }
-    for index in sorted(spare, key=lambda position: spare[position]):
-        if _total(wide, kept) <= width:
-            break
-        kept.remove(index)
-    return table.select(kept)
+    shown = table
+    for left_out in (None, *sorted(spare, key=lambda position: spare[position])):
+        if left_out is not None:
+            kept.remove(left_out)
+        shown = _with_cut_labels(table.select(kept), width, under=under)
+        if _width(shown, under=under) <= width:
+            return shown
+    return shown
+
+
+def _with_cut_labels(table: "Table", width: int, *, under: bool) -> "Table":
+    """Cuts the longest labels of a table that is too wide, no further than it has to."""
+    longest = {
+        index: max((len(visible(row[index])) for row in table.texts), default=0)
+        for index, column in enumerate(table.columns)
+        if column.least is not None
+    }
+    for index in sorted(longest, key=lambda position: -longest[position]):
+        excess = _width(table, under=under) - width
+        if excess > 0:
+            least = table.columns[index].least or 0
+            table = table.cut(index, max(least, longest[index] - excess))
+    return table
+
+
+def _width(table: "Table", *, under: bool) -> int:
+    wide = _widths_of_cells(table) if under else _widths(table)
+    return _total(wide, list(range(len(table.columns))))
 
 
 def _parts(table: "Table", width: int, wide: list[int]) -> list[list[int]]:

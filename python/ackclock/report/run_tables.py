@@ -36,16 +36,18 @@ REQUEST_METRICS = ("request_time", "rebuffer_share", "page_time")
 _FLOW_COLUMNS = {
     "utilisation": Column("utilisation", "%", 4),
     "rtt": Column("RTT", "ms", 5),
-    "retransmissions": Column("retransmitted", "%", 2),
+    "retransmissions": Column("retransmitted", "%", 3),
     "loss_rate": Column("dropped", "%", 0),
     "timeouts": Column("timeouts", "per run", 1),
-    "fairness": Column("Jain's index", spare=3),
-    "active_flows": Column("active_flows"),
+    "fairness": Column("Jain's index", spare=2),
+    "active_flows": Column("active", spare=2),
     "completion_time": Column("completion", "s"),
     "request_time": Column("request", "ms"),
     "rebuffer_share": Column("rebuffering", "%"),
     "page_time": Column("page", "s"),
 }
+# Letters of a label that a narrow terminal keeps.
+_LEAST = 7
 _HOP_COLUMNS = {
     "utilisation": Column("utilisation", "%"),
     "hop_drops": Column("dropped", "%"),
@@ -210,8 +212,8 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
     metrics = [name for name in _FLOW_COLUMNS if name not in absent]
     columns: list[Column | str] = [
         *short(swept),
-        "flow",
-        "control",
+        Column("flow", least=_LEAST),
+        Column("control", least=_LEAST),
         Column("goodput", "Mbit/s"),
         *(_FLOW_COLUMNS[name] for name in metrics),
         # Models are left out before metrics, the last one first.

@@ -72,7 +72,7 @@ fn check_count(name: &str, value: u64, least: u64) -> Result<()> {
 
 impl Element<ControlKind> for Bbr1 {
     const NAME: &'static str = "bbr1";
-    const LABEL: &'static str = "BBR version 1";
+    const LABEL: &'static str = "BBRv1";
     const SUMMARY: &'static str =
         "Sends at the largest measured delivery rate, with two bandwidth-delay products in flight.";
     const REFERENCE: &'static str = "Cardwell and others (2016), BBR: Congestion-Based Congestion \

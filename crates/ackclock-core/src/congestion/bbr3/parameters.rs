@@ -318,7 +318,7 @@ impl Bbr3 {
 
 impl Element<ControlKind> for Bbr3 {
     const NAME: &'static str = "bbr3";
-    const LABEL: &'static str = "BBR version 3 (draft-ietf-ccwg-bbr-06)";
+    const LABEL: &'static str = "BBRv3";
     const SUMMARY: &'static str =
         "Sends at the largest measured delivery rate, within bounds that losses set.";
     const REFERENCE: &'static str = "draft-ietf-ccwg-bbr-06 (6 July 2026), BBR Congestion Control";
