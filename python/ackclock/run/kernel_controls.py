@@ -40,7 +40,7 @@ def with_kernel_control(scenario: Scenario, name: str) -> Scenario:
     changes = {
         f"flows.{flow['name']}.transport.control": {"kind": "kernel", "name": name}
         for flow in flows
-        if flow["transport"]["kind"] == "tcp"
+        if facts.transport(flow)[0] == "tcp"
     }
     if not changes:
         raise InputError("contradiction", "linux", "no flow is TCP; remove it")
@@ -56,7 +56,7 @@ def nearest(scenario: dict[str, Any], names: Sequence[str]) -> str:
     missing = [
         facts.control(flow)[0]
         for flow in scenario["flows"]
-        if flow["transport"]["kind"] == "tcp"
+        if facts.transport(flow)[0] == "tcp"
         and facts.control(flow)[1]["linux"] in (None, facts.NONE)
     ]
     if not missing or not names:
