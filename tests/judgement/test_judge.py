@@ -207,3 +207,9 @@ def test_ranks_are_stable_over_seeds() -> None:
         # Where all share a rank there is nothing to put in order.
         if any(len(set(each.tolist())) > 1 for each in ranks):
             assert kendalltau(*ranks).statistic >= 0.9, measure.name
+
+
+def test_the_references_are_what_the_engine_runs_by_itself() -> None:
+    every = fields.load("wan").references
+    assert len(every) >= 19
+    assert set(every).isdisjoint({"external", "scripted", "kernel", "python"})

@@ -255,9 +255,7 @@ def _references(fields: Fields) -> tuple[str, ...]:
 
     CUBIC is what others are compared with, and Reno's answer to losses is the usual one.
     """
-    every = [
-        each["name"] for each in registry()["controls"] if each["name"] not in ("kernel", "python")
-    ]
+    every = [each["name"] for each in registry()["controls"] if each["simulated"]]
     given = fields.texts("references") or tuple(every)
     for name in given:
         if name not in every:

@@ -146,6 +146,9 @@ def read(text: str) -> Source:
             )
         return Source(candidate, Language.PARAMETERS)
     path = Path(str(tree["file"]))
+    if tree["kind"] not in ("kernel", "python"):
+        words = f"{tree['kind']} is not a control of its own; for example mine.py or mine.bpf.c"
+        raise InputError("unsupported", "CANDIDATE", words, text)
     if path.suffix == ".py":
         return _of_python_file(path, str(tree.get("class", "")), tree)
     return _of_file({**tree, "file": path.name}, _content(path))
