@@ -18,6 +18,8 @@ from ackclock.plot.subject import bottleneck
 from tests.refusals import refused
 from tests.test_frame import LAB
 
+#: What a figure calls them.
+LABELS = ("Reno", "CUBIC")
 CONTROLS, RATES, DELAYS, LIMITS = ("reno", "cubic"), (1.0, 10.0, 100.0), (5.0, 50.0), (0.5, 1.0)
 
 
@@ -88,7 +90,7 @@ def test_a_heat_map_has_each_value_in_its_cell() -> None:
         assert np.ma.getdata(panel) == pytest.approx(np.array(expected))
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert texts[0] == f"{100 * value('reno', 1, 5, 0.5):.1f}\n±1.0"
-    assert {axes.get_title(loc="center") for axes in figure.axes} >= set(CONTROLS)
+    assert {axes.get_title(loc="center") for axes in figure.axes} >= set(LABELS)
 
 
 def test_a_heat_map_has_the_axes_that_are_asked_for() -> None:
@@ -98,7 +100,7 @@ def test_a_heat_map_has_the_axes_that_are_asked_for() -> None:
     assert {made.columns.label, *(dimension.label for dimension in made.rows)} == {"delay", "limit"}
     figure = plot.draw(plot.heat_map(table(), "utilisation", x="rate", y="control.kind"))
     assert figure.get_supxlabel() == "link rate (Mbit/s)"
-    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list(CONTROLS)
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == list(LABELS)
     assert [text.get_text() for text in figure.axes[-2].get_xticklabels()] == ["1", "10", "100"]
 
 
@@ -165,15 +167,13 @@ def test_small_multiples_have_a_line_for_each_choice() -> None:
     figure = plot.draw(plot.small_multiples(table(), "utilisation", x="rate"))
     panels = [axes for axes in figure.axes if axes.lines]
     assert len(panels) == len(DELAYS) * len(LIMITS)
-    first = {
-        str(line.get_label()): line for line in panels[0].lines if line.get_label() in CONTROLS
-    }
-    assert set(first) == set(CONTROLS)
-    assert list(first["reno"].get_xdata()) == list(RATES)
+    first = {str(line.get_label()): line for line in panels[0].lines if line.get_label() in LABELS}
+    assert set(first) == set(LABELS)
+    assert list(first["Reno"].get_xdata()) == list(RATES)
     expected = [100 * value("reno", rate, DELAYS[0], LIMITS[0]) for rate in RATES]
-    assert list(first["reno"].get_ydata()) == pytest.approx(expected)
+    assert list(first["Reno"].get_ydata()) == pytest.approx(expected)
     [legend] = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == list(CONTROLS)
+    assert [text.get_text() for text in legend.get_texts()] == list(LABELS)
 
 
 @pytest.mark.long
@@ -209,7 +209,7 @@ def test_the_bottleneck_is_shown_unless_another_hop_is_asked_for(lab: Result) ->
 def test_a_cdf_is_of_the_samples_of_the_queue(lab: Result) -> None:
     figure = plot.figure(lab, "cdf")
     lines = {str(line.get_label()): line for line in figure.axes[0].lines}
-    assert set(lines) == {"reno", "cubic"}
+    assert set(lines) == set(LABELS)
     rows = lab.rows("hops", hop="b", point=0).to_pydict()
     delays = np.sort(
         [
@@ -220,7 +220,7 @@ def test_a_cdf_is_of_the_samples_of_the_queue(lab: Result) -> None:
             if time > 1
         ]
     )
-    reno = lines["reno"]
+    reno = lines["Reno"]
     assert reno.get_xdata()[-1] == delays[-1]
     assert reno.get_xdata()[100] == pytest.approx(np.median(delays))
     assert (np.diff(reno.get_xdata()) >= 0).all()

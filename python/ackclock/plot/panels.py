@@ -16,6 +16,7 @@ from ackclock.errors import InputError, suggestion
 from ackclock.metrics import METRICS
 from ackclock.metrics.frame import HALF_WIDTH
 from ackclock.plot.spec import Axis, Panel, Series
+from ackclock.result.labels import value_label
 from ackclock.table import short
 
 #: Panels that a page can hold; more are too small to read.
@@ -72,12 +73,12 @@ class Dimension:
 
     def value_text(self, value: Any) -> str:
         """Returns a value as a tick label."""
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"{value:g}" if isinstance(value, float) else value_label(self.path, value)
 
     def panel_title(self, value: Any) -> str:
         """Returns a value as the title of a panel: text alone, a number with name and unit."""
         if not self.is_number:
-            return str(value)
+            return value_label(self.path, value)
         return f"{self.label} {self.value_text(value)} {self.unit}".rstrip()
 
 

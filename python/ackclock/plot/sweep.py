@@ -20,7 +20,7 @@ from ackclock.plot.spec import Axis, FigureSpec, Limit, Panel, Residual, Series,
 from ackclock.plot.style import control_styles, line_styles, method_style, reference
 from ackclock.plot.subject import bottleneck, points_table, subject_table
 from ackclock.result.flows import control_of
-from ackclock.result.labels import control_label
+from ackclock.result.labels import control_label, value_label
 from ackclock.result.result import Result
 from ackclock.table import assigned, capital, short
 from ackclock.validity.stationarity import judge
@@ -209,7 +209,7 @@ def _group(mark: Mark, points: list[dict[str, Any]], over: Swept | None, *, alon
             for path, value in points[mark.point]["assignments"].items()
             if path not in over.settled and str(value) != mark.control
         }
-    kinds = [str(value) for path, value in others.items() if path.endswith(".kind")]
+    kinds = [value_label(path, value) for path, value in others.items() if path.endswith(".kind")]
     rest = {path: value for path, value in others.items() if not path.endswith(".kind")}
     words = [control_label(mark.control)] if mark.control else []
     if not alone or not (words or others):
