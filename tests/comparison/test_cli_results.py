@@ -76,6 +76,8 @@ def test_a_folder_takes_page_and_numbers(place: Path, tmp_path: Path) -> None:
     page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
     assert "plain and lossier beside each other" in page
     assert ackclock(*arguments, place=place).exit_code == 0  # Nothing is lost.
+    again = ackclock("report", tmp_path / "page")
+    check(error_of(again), "unsupported", str(tmp_path / "page"), "report.html")
 
 
 def test_sweeps_are_compared_point_by_point(place: Path) -> None:

@@ -94,6 +94,11 @@ def test_equal_results_do_not_differ(path: Scenario) -> None:
     side = two(path, BEFORE, BEFORE)
     assert not side.changes(1)
     assert not any(entry.is_beyond_chance for row in side.rows for entry in row.differences[1:])
+    assert tables.sentences(side, side.rows) == ["now and before have the same numbers."]
+
+
+def test_what_may_be_chance_is_called_so(path: Scenario) -> None:
+    side = two(path, seed="2")
     assert "do not differ beyond chance" in tables.sentences(side, side.rows)[0]
 
 

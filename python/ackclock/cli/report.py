@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from ackclock.cli import swept
+from ackclock.cli import results, swept
 from ackclock.cli.compare import is_comparison, read
 from ackclock.cli.measure import is_capture, measured_for_page
 from ackclock.cli.options import (
@@ -53,6 +53,10 @@ def report(
             "-o",
             f"{path} is a folder; name a file, for example -o {path}/report.html",
         )
+    for run in runs:
+        if (run / results.DIFFERENCES.mark).is_file():
+            words = f"is a comparison of results; its page is {run / results.PAGE}"
+            raise InputError("unsupported", f"{run}", words)
     claim_file(path)
     refuse_unwritable_folder(path)
     compared = [run for run in runs if is_comparison(run)]
@@ -79,12 +83,12 @@ def report(
         with progress("report") as tell:
             text = page_of_comparison(comparison, tell)
     else:
-        results = [read_result(run, unreliable=unreliable) for run in runs]
-        check_models(results, models)
+        reported = [read_result(run, unreliable=unreliable) for run in runs]
+        check_models(reported, models)
         from ackclock.report import page
 
         with progress("report") as tell:
-            text = page([(result, predicted(result, models)) for result in results], tell)
+            text = page([(result, predicted(result, models)) for result in reported], tell)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, text)
     if as_json:

@@ -226,6 +226,8 @@ def _about(side: SideBySide, rows: Sequence[Row], number: int) -> list[str]:
     ]
     if not compared:
         return [f"{name} and {reference} have no number in common."]
+    if all(entry.absolute.mean == 0 for _, entry in compared):
+        return [f"{name} and {reference} have the same numbers."]
     beyond = [(row, entry) for row, entry in compared if entry.is_beyond_chance]
     if all(math.isnan(entry.absolute.half_width) for _, entry in compared):
         words = "fewer than two replicates have no interval, so that any of it may be chance"
