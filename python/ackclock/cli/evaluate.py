@@ -148,6 +148,10 @@ def evaluate(
             say(line)
         return 0
     if elsewhere:
+        if control is not None or queue is not None:
+            words = "remove it: what ran elsewhere is judged by its trace or capture alone"
+            name = "CONTROL" if control is not None else "--queue"
+            raise InputError("contradiction", name, words)
         return _judge_elsewhere(suite, only, trace, captures, as_json, cached=not no_cache)
     candidate = _candidate(control, queue, suite)
     if place is not None and not wide:

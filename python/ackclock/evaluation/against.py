@@ -251,7 +251,7 @@ def record(now: Record, name: str, before: Record) -> Record:
         "beyond": worse + better,
         "summary": (
             f"Against {name}, {len(every)} cells: {', '.join(parts)} "
-            f"(by more than {TRIFLE:.0%}, Holm at {LEVEL:.0%}).{changed}"
+            f"(by more than {100 * TRIFLE:g} %, Holm at {100 * LEVEL:g} %).{changed}"
         ),
         "verdicts": [
             {"case": case, "before": was, "now": is_, "direction": direction.value}
