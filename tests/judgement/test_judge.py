@@ -8,17 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ackclock import Scenario, judge, load, simulate
+from ackclock import LackingError, Scenario, engine, judge, load, simulate
 from ackclock.evaluation.candidate import Candidate
 from ackclock.judgement import field as fields
-from ackclock.judgement import references
+from ackclock.judgement import loaded, references
 from ackclock.judgement.flags import FLAGS, is_same
 from ackclock.judgement.judging import Judgement
 from ackclock.judgement.measures import MEASURES, score
+from ackclock.judgement.page import loaded_table
 from ackclock.judgement.source import Language, read
 from ackclock.metrics import METRICS, by_replicate
 from tests.test_report import Checker
 
+from ..emulation.loading import why_not
 from ..in_process import ackclock
 from ..refusals import refused
 from .conftest import REFERENCES
@@ -213,3 +215,56 @@ def test_the_references_are_what_the_engine_runs_by_itself() -> None:
     every = fields.load("wan").references
     assert len(every) >= 19
     assert set(every).isdisjoint({"external", "scripted", "kernel", "python"})
+
+
+@pytest.mark.alone
+@pytest.mark.long
+@pytest.mark.skipif(bool(why_not()), reason="this kernel takes no controls here")
+def test_the_kernel_answers_its_calls_as_the_engine_does(field: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.bpf.c").write_text(C, "utf-8")
+    arguments = (
+        "judge",
+        "mine.bpf.c",
+        "--field",
+        field,
+        "--load",
+        "--fail-on",
+        "nothing",
+        "--json",
+    )
+    outcome = ackclock(*arguments, place=tmp_path)
+    assert outcome.exit_code == 0, outcome.stderr
+    paths = json.loads(outcome.stdout)["loaded"]
+    assert [path["scenario"] for path in paths] == ["worst-1.toml", "worst-2.toml", "worst-3.toml"]
+    for path in paths:
+        assert path["calls"] == path["equal"] > 100
+        assert path["first"] is None
+
+
+def test_a_kernel_that_cannot_load_says_so(
+    field: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise LackingError("lacking", "", "no kernel here")
+
+    monkeypatch.setattr(loaded, "emulate", refuse)
+    (tmp_path / "mine.bpf.c").write_text(C, "utf-8")
+    tree = (
+        fields.load(field)
+        .categories[0]
+        .scenario(
+            Candidate("kernel", {"kind": "kernel", "file": "mine.bpf.c"}),
+            fields.load(field).categories[0].shown_paths[:1],
+            1,
+            2,
+        )
+    )
+    (tmp_path / "worst-1.toml").write_text(engine.to_toml(tree), "utf-8")
+    record: dict = {}
+    if shutil.which("clang") is None:
+        pytest.skip("there is no clang")
+    [path] = loaded.run(Judgement(record, (tree,), {}), tmp_path, lambda _: None)
+    assert path["why_not"].endswith("no kernel here")
+    assert path["simulated"][0] <= path["simulated"][1]
+    assert record["loaded"] == [path]
+    assert "no kernel here" in loaded_table([path]).texts[0][2]

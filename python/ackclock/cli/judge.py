@@ -46,12 +46,17 @@ _BUDGET_S = 10.0
     show_default=True, help="What makes the exit code 4: a flag, or also a measure that is worse "
     "than CUBIC's.",
 )  # fmt: skip
+@click.option(
+    "--load", is_flag=True,
+    help="Load it into the running kernel, emulate its three worst paths, and compare each call "
+    "with the engine's.",
+)  # fmt: skip
 @output_option("Folder of the judgement.", "out/judge-CANDIDATE")
 @force_option
 @json_option
 def judge(
     candidate: str, field: str, budget: float, salt: str | None, seed: int, weights: str,
-    fail_on: str, output: Path | None, force: bool, as_json: bool,
+    fail_on: str, load: bool, output: Path | None, force: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Judge in ten seconds whether a congestion control is worth a closer look.
 
@@ -73,6 +78,10 @@ def judge(
     from ackclock.judgement.judging import judge as run
 
     given = _weights(weights)
+    if load:
+        from ackclock.judgement import loaded
+
+        loaded.check(candidate)
     folder = claim(
         output, Path("out") / f"judge-{_name(candidate)}", force=force, may_hold=JUDGEMENT,
         repeatable=lambda _: True,
@@ -83,6 +92,10 @@ def judge(
             weights=given, tell=lambda words: tell(None, words),
         )  # fmt: skip
     save(judged, folder)
+    if load:
+        with progress("judge") as tell:
+            loaded.run(judged, folder, lambda words: tell(None, words))
+        save(judged, folder)
     if as_json:
         print_json({"page": str(folder / "index.html"), **judged.record})
     else:
@@ -129,6 +142,14 @@ def _print(judged: "Judgement", folder: Path) -> None:
     if record["worst"]:
         say()
         print_table(worst_table(record))
+    if "loaded" in record:
+        from ackclock.judgement.page import loaded_table
+
+        say()
+        print_table(loaded_table(record["loaded"]))
+        for path in record["loaded"]:
+            if path["first"]:
+                say_wrapped(f"{path['scenario']}: the first call that differs: {path['first']}")
     if "score" in record:
         say()
         shown = "unknown" if record["score"] is None else f"{record['score']:.4g}"

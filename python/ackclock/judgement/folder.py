@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from ackclock.judgement.judging import Judgement, scenario_text
+from ackclock.judgement.judging import Judgement, file_of, scenario_text
 from ackclock.judgement.page import page
 from ackclock.result.folder import Contents, write_whole
 from ackclock.result.manifest import write_sealed
@@ -28,7 +28,7 @@ def save(judgement: Judgement, folder: Path) -> None:
     ):
         comment = f"{record['candidate']['name']} on {path['title']}: worse than CUBIC here."
         texts.append(scenario_text(tree, comment))
-        write_whole(folder / f"worst-{number}.toml", texts[-1])
+        write_whole(file_of(folder, number), texts[-1])
     for name, content in judgement.files.items():
         (folder / name).write_bytes(content)
     write_whole(folder / "index.html", page(record, texts))

@@ -78,6 +78,23 @@ def worst_table(record: Record) -> Table:
     return table("Worst paths", [Column(name, numeric=False) for name in names], rows)
 
 
+def loaded_table(records: Sequence[Record]) -> Table:
+    """Returns the table of the paths that the kernel ran."""
+    rows = []
+    for each in records:
+        engine = "–" if each["simulated"] is None else _between(each["simulated"])
+        kernel = each["why_not"] or f"{each['kernel'] / 1e6:.3g} Mbit/s"
+        alike = f"{each['equal']} of {each['calls']}" if each["calls"] else "none recorded"
+        rows.append([each["scenario"], engine, kernel, alike])
+    names = ("scenario", "goodput, engine", "goodput, kernel", "calls answered alike")
+    return table("On the running kernel", [Column(name, numeric=False) for name in names], rows)
+
+
+def _between(ends: Sequence[float]) -> str:
+    low, high = (end / 1e6 for end in ends)
+    return f"{low:.3g} to {high:.3g} Mbit/s"
+
+
 def page(record: Record, scenarios: Sequence[str]) -> str:
     """Returns the page: one self-contained HTML file.
 
@@ -93,6 +110,7 @@ def page(record: Record, scenarios: Sequence[str]) -> str:
         flags=flags_table(record) if record["flags"] else None,
         vector=vector_table(record) if record["vector"] else None,
         worst=worst_table(record) if record["worst"] else None,
+        loaded=loaded_table(record["loaded"]) if record.get("loaded") else None,
         scenarios=list(enumerate(scenarios, 1)),
         measures=MEASURES,
         meanings=FLAGS,
