@@ -1,13 +1,15 @@
 """The suites that come with ackclock are complete; mistakes are refused in one line."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ackclock.evaluation import Candidate, Plan, load, names
+from ackclock.evaluation import Candidate, Plan, load, measured, names
 from ackclock.evaluation.cell import Cell
 from ackclock.evaluation.measured import together
 from ackclock.evaluation.suite import Origin
+from ackclock.evaluation.verdict import Verdict
 from tests.refusals import refused
 
 SMALL = """
@@ -160,6 +162,30 @@ def test_every_cell_makes_a_scenario_that_is_valid(name: str, is_full: bool) -> 
             subjects |= {hop["name"] for hop in resolved["hops"]}
             for quantity in cells.quantities:
                 assert set(quantity.subject.split("/")) <= subjects, (case.id, quantity.key)
+
+
+@pytest.mark.slow
+def test_a_reported_check_decides_no_verdict() -> None:
+    """CUBIC would miss this bound by far; the run has it as a check that is reported."""
+    suite = load("rfc9743")
+    (case,) = suite.chosen("Q20")
+    (setup,) = case.setups
+    (criterion,) = setup.criteria
+    impossible = replace(
+        criterion, bounds=(replace(criterion.bounds[0], times=5.0),), far=(), is_reported=True
+    )
+    plan = Plan(suite, (case,), Candidate.read("vegas"), suite.paths, (1, 2))
+    for criteria, expected in (
+        ((criterion, impossible), (Verdict.PASS,)),
+        ((impossible,), (Verdict.NOT,)),
+        ((replace(impossible, is_reported=False),), (Verdict.CONCERN, Verdict.FAIL)),
+    ):
+        only = replace(setup, criteria=criteria)
+        cells = plan.cells(replace(case, setups=(only,)), only, suite.paths[0])
+        verdict, reason, records = measured.judged(cells, cells.measure(lambda _: None))
+        assert verdict in expected
+        assert [record["reported"] for record in records] == [each.is_reported for each in criteria]
+        assert reason.startswith("reported, and decides nothing") is (verdict is Verdict.NOT)
 
 
 def test_the_questions_of_the_rfc_are_all_there() -> None:

@@ -167,6 +167,7 @@ class Criterion:
         is_least: True if it is the least that is allowed.
         bounds: The bound.
         far: The bound beyond which it is a failure; empty for twice the bound.
+        is_reported: True if it is reported and decides no verdict.
     """
 
     says: str
@@ -174,6 +175,7 @@ class Criterion:
     is_least: bool
     bounds: tuple[Amount, ...]
     far: tuple[Amount, ...]
+    is_reported: bool = False
 
     @property
     def references(self) -> frozenset[str]:
@@ -330,6 +332,7 @@ def read(fields: Fields, references: Sequence[str]) -> Criterion:
         side == "least",
         _amounts(fields, side, references, quantity),
         _amounts(fields, "fails", references, quantity) if fields.has("fails") else (),
+        fields.flag("reported", default=False),
     )
     fields.done()
     return criterion

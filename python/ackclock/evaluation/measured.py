@@ -200,9 +200,13 @@ def judged(cells: Cells, measured: Sequence[Measured]) -> tuple[Verdict, str, li
     """Returns the verdict on a run of a case, its reason, and a record for each criterion."""
     kind = cells.cells[0].candidate.kind
     every = [[criterion.judge(each) for each in measured] for criterion in cells.setup.criteria]
-    flat = graded([judgement for judgements in every for judgement in judgements])
-    size = len(measured)
-    grades = [flat[number * size : (number + 1) * size] for number in range(len(every))]
+    decides = [not criterion.is_reported for criterion in cells.setup.criteria]
+    deciding = [row for row, is_deciding in zip(every, decides, strict=True) if is_deciding]
+    flat = iter(graded([judgement for judgements in deciding for judgement in judgements]))
+    grades = [
+        [next(flat) if is_deciding else judgement.grade for judgement in judgements]
+        for judgements, is_deciding in zip(every, decides, strict=True)
+    ]
     records = [
         _record(cells, measured, criterion, judgements, of_criterion)
         for criterion, judgements, of_criterion in zip(
@@ -211,7 +215,10 @@ def judged(cells: Cells, measured: Sequence[Measured]) -> tuple[Verdict, str, li
     ]
     if not records:
         return Verdict.NOT, "it has no criterion", []
-    worst = min(records, key=lambda record: order(record["grade"]))
+    judging = [record for record in records if not record["reported"]]
+    if not judging:
+        return Verdict.NOT, f"reported, and decides nothing: {records[0]['found']}", records
+    worst = min(judging, key=lambda record: order(record["grade"]))
     verdict = VERDICTS[Grade(worst["grade"])]
     reason = str(worst["found"])
     if verdict in (Verdict.CONCERN, Verdict.FAIL) and kind in cells.setup.limits:
@@ -259,6 +266,7 @@ def _record(
         "shown_unit": metric.shown_unit,
         "shown_per_unit": metric.shown_per_unit,
         "side": "least" if criterion.is_least else "most",
+        "reported": criterion.is_reported,
         "bound": [amount.words for amount in criterion.bounds],
         "grade": grades[place].value,
         "worst": place,
