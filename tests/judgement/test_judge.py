@@ -268,3 +268,45 @@ def test_a_kernel_that_cannot_load_says_so(
     assert path["simulated"][0] <= path["simulated"][1]
     assert record["loaded"] == [path]
     assert "no kernel here" in loaded_table([path]).texts[0][2]
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "import os\n",
+        "import math, sys\n",
+        "from operator import attrgetter\n",
+        "from typing import get_type_hints\n",
+        "from functools import singledispatch\n",
+        "from collections import _sys\n",
+        "from random import SystemRandom\n",
+        "from ackclock.controls import check\n",
+        "from . import worker\n",
+        "X = getattr\n",
+        "X = __builtins__\n",
+        "X = (lambda: 0).__globals__\n",
+        "X = (i for i in ()).gi_frame\n",
+        "X = [].__class__\n",
+        "match 1:\n    case int(__class__=x):\n        pass\n",
+        "def f(x: eval('1')): pass\n",
+    ],
+)
+def test_what_leads_out_of_a_candidate_is_refused(escape: str) -> None:
+    [(flag, words)] = read(python(first=escape)).refusals
+    assert flag == "unavailable"
+    assert words.startswith("candidate.py:")
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        "import math\n",
+        "from math import sqrt\n",
+        "from collections import deque\n",
+        "from dataclasses import dataclass\n",
+        "from __future__ import annotations\n",
+        "X = max(1, min(2, 3))\n",
+    ],
+)
+def test_what_a_control_needs_is_allowed(plain: str) -> None:
+    assert read(python(first=plain)).refusals == ()

@@ -217,8 +217,16 @@ def _refused(node: ast.AST) -> Iterator[str]:
             yield from _refused_names(node.module or "", [each.name for each in node.names])
         case ast.Name(id=name) if name in _REFUSED or _is_special(name):
             yield f"uses {name}, which a candidate may not"
-        case ast.Attribute(attr=name) if _is_special(name) or _INNARDS.fullmatch(name):
+        case ast.Attribute(attr=name) if _is_inner(name):
             yield f"uses the attribute {name}, which a candidate may not"
+        case ast.MatchClass(kwd_attrs=names):
+            for name in filter(_is_inner, names):
+                yield f"uses the attribute {name}, which a candidate may not"
+
+
+def _is_inner(name: str) -> bool:
+    """Returns true for an attribute that leads out of a candidate."""
+    return _is_special(name) or _INNARDS.fullmatch(name) is not None
 
 
 def _is_special(name: str) -> bool:
@@ -227,20 +235,13 @@ def _is_special(name: str) -> bool:
 
 def _refused_names(module: str, names: Sequence[str]) -> Iterator[str]:
     """Yields what a candidate may not import from a module."""
-    listed = ", ".join(names)
     if module not in (*ALLOWED, _OWN):
         yield f"imports {module}; {_modules(module)}"
-    elif module == _OWN and listed != "Control":
-        yield f"imports {listed} of {_OWN}; only Control is there"
-    elif module == "random" and listed != "Random":
-        yield "imports from random; take Random, with a seed"
-    elif module != "__future__" and any(map(_is_inner, names)):
-        yield f"imports {listed} of {module}, which a candidate may not"
-
-
-def _is_inner(name: str) -> bool:
-    """Returns true for what is private in a module, and for modules in it."""
-    return name.startswith(("_", "*")) or name in (*ALLOWED, "builtins", "os", "sys", "types")
+        return
+    allowed = "Control" if module == _OWN else ALLOWED[module]
+    for name in names:
+        if name not in allowed.split():
+            yield f"imports {name} of {module}; there it may import {', '.join(allowed.split())}"
 
 
 def _modules(name: str) -> str:

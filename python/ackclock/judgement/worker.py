@@ -20,24 +20,24 @@ from ackclock.judgement import sandbox
 from ackclock.judgement.observed import WANTED, observe
 from ackclock.scenario import one_flow
 
-#: Modules that a candidate in Python may import, see `source`.
-ALLOWED = (
-    "__future__",
-    "abc",
-    "bisect",
-    "collections",
-    "dataclasses",
-    "enum",
-    "fractions",
-    "functools",
-    "heapq",
-    "itertools",
-    "math",
-    "operator",
-    "random",
-    "statistics",
-    "typing",
-)
+#: Names that a candidate in Python may import, by module. Others reach what it is not given:
+#: `operator.attrgetter` any attribute, `typing.get_type_hints` any expression.
+ALLOWED = {
+    "__future__": "annotations",
+    "abc": "ABC abstractmethod",
+    "bisect": "bisect bisect_left bisect_right insort",
+    "collections": "Counter OrderedDict defaultdict deque namedtuple",
+    "dataclasses": "dataclass field replace",
+    "enum": "Enum IntEnum auto",
+    "fractions": "Fraction",
+    "functools": "cache lru_cache partial reduce",
+    "heapq": "heapify heappop heappush nlargest nsmallest",
+    "itertools": "accumulate chain count cycle islice pairwise product repeat",
+    "math": "ceil copysign exp floor fsum hypot inf isnan log log2 log10 nan pi sqrt",
+    "random": "Random",
+    "statistics": "fmean mean median pstdev stdev",
+    "typing": "Any ClassVar Final NamedTuple Optional Protocol Union",
+}
 
 #: A task may take this many times its processor time.
 PATIENCE = 5
@@ -76,7 +76,7 @@ def serve(failed: list[str]) -> None:
     # Says where it was, and ends the process.
     faulthandler.register(signal.SIGPROF, chain=True)
     if scratch is None:
-        sandbox.explain(ALLOWED)
+        sandbox.explain(list(ALLOWED))
     _answer(answers, {"failed": failed})
     for line in tasks:
         task = json.loads(line)
