@@ -204,13 +204,14 @@ class Page:
         stated = {name: fact for name, fact in entry["facts"].items() if fact is not None}
         none = [name for name, fact in stated.items() if fact == {"kind": "none"}]
         lines = [assignment(f"{name} = {{}}", stated[name]) for name in stated if name not in none]
+        language = "toml" if lines else "text"  # a comment alone is no example
         if none:
             lines.append("# none: " + ", ".join(none))
         text = "\n".join(lines)
         first = self._stated.setdefault(text, entry["name"])
         if first == entry["name"]:
             self.paragraph(f"[Facts](#facts) {owner}:")
-            self.paragraph(f"```toml\n{text}\n```")
+            self.paragraph(f"```{language}\n{text}\n```")
         else:
             self.paragraph(f"[Facts](#facts) {owner}: those of [`{first}`](#{anchor(first)}).")
 
