@@ -96,7 +96,7 @@ def reset(count: int) -> str:
         for seed in range(20):
             envs.reset(seed=seed)
         best = min(best, (time.perf_counter() - began) / 20 / count * 1e6)
-    return f"{best:.0f} µs with {count} environments"
+    return f"{best:.0f} µs with {count}"
 
 
 def main() -> None:
@@ -115,7 +115,7 @@ def main() -> None:
         "|---|---:|---:|---:|---:|---:|",
         *rows,
         "",
-        f"A reset, until the first ACK has come, takes {reset(1)} and {reset(256)}.",
+        f"A reset, until the first ACK has come, takes {reset(1)} and {reset(256)} for each.",
     ]
     section.write("BENCHMARKS.md", "learning", "\n".join(lines))
     print("\n".join(lines))

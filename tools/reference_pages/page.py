@@ -204,7 +204,7 @@ class Page:
         stated = {name: fact for name, fact in entry["facts"].items() if fact is not None}
         none = [name for name, fact in stated.items() if fact == {"kind": "none"}]
         lines = [assignment(f"{name} = {{}}", stated[name]) for name in stated if name not in none]
-        language = "toml" if lines else "text"  # a comment alone is no example
+        language = "toml" if lines else "text"  # not for a comment alone
         if none:
             lines.append("# none: " + ", ".join(none))
         text = "\n".join(lines)

@@ -33,7 +33,7 @@ def answer(record: Record) -> str:
     paths = f"{field['judged']} hidden paths"
     if field["judged"] < field["paths"]:
         paths = f"{field['judged']} of {field['paths']} hidden paths, all that the budget allowed"
-    return f"{name}: {flags}. Over {paths} it is {beside}."
+    return f"{name}: {flags}. Over {paths}, it is {beside}."
 
 
 def flags_table(record: Record) -> Table:
