@@ -310,3 +310,9 @@ def test_what_leads_out_of_a_candidate_is_refused(escape: str) -> None:
 )
 def test_what_a_control_needs_is_allowed(plain: str) -> None:
     assert read(python(first=plain)).refusals == ()
+
+
+@pytest.mark.slow
+def test_no_worst_path_is_there_twice(judged: Judgement) -> None:
+    paths = [json.dumps(path["assignments"]) for path in judged.record["worst"]]
+    assert len(set(paths)) == len(paths) == 5

@@ -70,7 +70,9 @@ def search(
 
     with contextlib.suppress(Spent):
         OPTIMISERS["evolution"](evaluate, len(around.parameters), seed)
-    return sorted(paths_found, key=lambda each: -each[2])[:2]
+    # The search may come back to a path.
+    by_path = {str(each[1]): each for each in paths_found}
+    return sorted(by_path.values(), key=lambda each: -each[2])[:2]
 
 
 def _beyond(
