@@ -1,5 +1,6 @@
 """The page of a judgement, and its tables."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -143,8 +144,11 @@ def _facts(record: Record) -> Mapping[str, str]:
 
 
 def _assigned(path: str, value: Any) -> str:
+    """Returns what a path sets, numbers with three digits; a field's `buffer` is in BDP."""
     name = path.split(".")[-1].replace("_", " ")
-    return f"{name} {value['kind'] if isinstance(value, dict) else value}"
+    text = str(value["kind"] if isinstance(value, dict) else value)
+    text = re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.3g}", text)
+    return f"{name} {text}{' BDP' if path == 'values.buffer' else ''}"
 
 
 def _listed(labels: Sequence[str]) -> str:
