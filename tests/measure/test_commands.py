@@ -33,8 +33,8 @@ def test_the_answer_comes_first(pretended: Pretended) -> None:
     assert f"  result  {Path('out') / 'web-measured'}\n" in outcome.stdout
     assert max(map(len, outcome.stdout.splitlines())) <= 80
     assert pretended.asked == {
-        "captures": [(["web.pcap"], 0, 0)], "points": [], "method": "", "interval_s": 0.1,
-        "segments": False,
+        "captures": [(["web.pcap"], 0, 0)], "points": [([], 0.0)], "method": "",
+        "interval_s": 0.1, "segments": False,
         "estimators": [],
     }  # fmt: skip
 

@@ -126,7 +126,7 @@ fn the_page_knows_the_schema_and_the_controls_left_out() {
     let description = describe();
     assert_eq!(
         description["controls_left_out"],
-        json!(["kernel", "python"])
+        json!(["external", "scripted", "kernel", "python"])
     );
     assert!(description["schema"]["properties"]["lab"].is_object());
     assert_eq!(description["version"], env!("CARGO_PKG_VERSION"));
