@@ -1,4 +1,4 @@
-//! Builds hops and flows from a scenario: the [`network`](ackclock_scenario::network), and the flow
+//! Builds hops and flows from a scenario: its [`network`], and the flow
 //! instances with their endpoints, each with its own named stream.
 
 use crate::flow::{Flow, Protocol};
