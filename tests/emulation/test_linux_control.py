@@ -27,7 +27,8 @@ def test_linux_runs_another_control(scenario_file: Path, tmp_path: Path) -> None
     arguments = ("compare", scenario_file, *QUICK, "simulate,emulate", "--linux", "cubic")
     outcome = ackclock(*arguments, "-o", folder)
     assert outcome.exit_code in (0, 4), outcome.stderr
-    assert "Linux cubic" in outcome.stdout
+    if outcome.exit_code == 0:  # a column of runs that the machine disturbed is left out
+        assert "Linux cubic" in outcome.stdout
     assert "Linux ran its cubic instead." in " ".join(outcome.stdout.split())
     [emulated] = json.loads((folder / "emulate" / "run.json").read_text("utf-8"))["points"]
     control = emulated["scenario"]["flows"][0]["transport"]["control"]
