@@ -2,7 +2,7 @@
 """Compares the kernel's reno and cubic with the engine's on the same five paths.
 
 Compares goodput, round-trip time and retransmissions. Takes about 40 minutes, and writes the table
-and the figure of docs/guides/fidelity.md. With a folder as argument, keeps the runs there and
+and the figure of docs/notes/linux-2012.md. With a folder as argument, keeps the runs there and
 reuses those already there.
 
     .venv/bin/python benches/against_linux.py
@@ -198,7 +198,7 @@ def main() -> None:
         )
     head = f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}\n"
     table = head + "\n".join(lines)
-    section.write("docs/guides/fidelity.md", "against linux", table)
+    section.write("docs/notes/linux-2012.md", "against linux", table)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 """Gives the calls that the kernel makes of its own `bbr` to the engine's `bbr1`, on ten paths.
 
 Needs Linux 6.10 with `bbr`, root and `make kernel`. Takes five minutes of real time, and writes a
-table of docs/guides/fidelity.md. With a folder as argument, keeps the runs there and reuses those
-already there.
+table of docs/guides/fidelity-ack-by-ack.md. With a folder as argument, keeps the runs there and
+reuses those already there.
 
     .venv/bin/python benches/bbr_of_linux.py
     .venv/bin/python benches/bbr_of_linux.py out/bbr
@@ -69,7 +69,7 @@ def main() -> int:
                 f"| {counts['calls'] - counts['equal']:,} | {counts['draws']} |"
             )
             print(lines[-1], flush=True)
-    section.write("docs/guides/fidelity.md", "bbr calls", "\n".join(lines))
+    section.write("docs/guides/fidelity-ack-by-ack.md", "bbr calls", "\n".join(lines))
     return 4 if missed else 0
 
 

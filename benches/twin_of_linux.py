@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Plays the ACKs of kernel senders to the engine's sender, on ten paths with three controls.
 
-Takes 35 minutes of real time, and writes the table of docs/guides/fidelity.md. With a folder as
-argument, keeps the runs there and reuses those already there.
+Takes 35 minutes of real time, and writes the table of docs/guides/fidelity-ack-by-ack.md. With a
+folder as argument, keeps the runs there and reuses those already there.
 
     .venv/bin/python benches/twin_of_linux.py
     .venv/bin/python benches/twin_of_linux.py out/twins
@@ -133,7 +133,7 @@ def main() -> None:
                 compared = None if place is None else twin(place)[0]
                 lines.append(row(path, control, compared))
                 print(lines[-1], flush=True)
-    section.write("docs/guides/fidelity.md", "twin", "\n".join(lines))
+    section.write("docs/guides/fidelity-ack-by-ack.md", "twin", "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ MOST = 0.99
 BELOW = {"cubic-reordering-10s": 0.95}
 
 # Smallest share of equal segments. A segment is equal if our window is at most one too small, so
-# the same share is due; the exceptions are those in docs/guides/fidelity.md.
+# the same share is due; the exceptions are those in docs/guides/fidelity-ack-by-ack.md.
 SEGMENTS_BELOW = {"cubic-reordering-10s": 0.95}
 
 UNSET = 2**30

@@ -1,6 +1,6 @@
 """Causes in Linux: features of the kernel's TCP that the engine does not have.
 
-The features, and the measured cost of each on five paths, are in docs/guides/fidelity.md.
+The features, and the measured cost of each on five paths, are in docs/notes/linux-2012.md.
 """
 
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
