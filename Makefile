@@ -150,7 +150,7 @@ test-oracle: $(QUICK) ## compare limits and controls with the kernel's (root, qu
 
 # What the kernel does is recorded, and then given to the engine. Seeds: the first and the last.
 SEEDS := 1-120
-FAMILIES := random reordering
+FAMILIES := random reordering no-sack
 # Share of each family that has to be equal.
 LEAST := 0
 DUELS := out/duels

@@ -186,7 +186,7 @@ def two_rates(resolved) -> dict:
     wireless["queue"] = {"kind": "droptail", "limit": "10 packets"}
     transport = tree["flows"][0]["transport"]
     transport |= {"mss": "500 bytes", "receive_window": "65 packets"}
-    transport |= {"recovery": "timeout_only", "after_timeout": "go_back_n"}
+    transport |= {"recovery": "timeout_only", "sack": False, "after_timeout": "go_back_n"}
     return tree
 
 
@@ -348,7 +348,7 @@ def test_flows_that_do_not_fit_are_refused(two_rates: dict, kind: str, note: str
 
 
 def test_what_a_flow_violates_is_named(two_rates: dict) -> None:
-    two_rates["flows"][0]["transport"]["recovery"] = "sack"
+    two_rates["flows"][0]["transport"] |= {"recovery": "sack", "sack": True}
     two_rates["hops"][1]["link"] = MARKOV | {"step": "30 ms"}
     answer = row(two_rates, "tcp_alone")
     assert answer["violated"] == ["timeouts_only", "epochs"]

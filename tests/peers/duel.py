@@ -62,6 +62,7 @@ class Setting:
 
     control: str
     timestamps: bool
+    sack: bool
     writes: list[Range]
     """Times since the connection is open, and segments."""
     forth: int
@@ -109,11 +110,12 @@ RARELY = {"acks": 0.2, "late": 0.15, "copies": 0.1, "stall": 0.15, "blackout": 0
 
 
 def draw(family: str, seed: int) -> Setting:
-    """Returns the path of a seed: a `random` one, or one with `reordering`."""
+    """Returns the path of a seed: a `random` one, one with `reordering`, or one without SACK."""
     dice = random.Random(f"{family} {seed}")
     trip = round(math.exp(dice.uniform(math.log(6), math.log(150))) * MS)
     forth = round(trip * dice.uniform(0.2, 0.8))
-    lossy = family == "random"
+    sack = family != "no-sack"
+    lossy = family == "random" or not (sack or dice.random() < 0.5)
     if lossy:
         disturbed = [name for name, share in RARELY.items() if dice.random() < share]
     else:
@@ -129,6 +131,7 @@ def draw(family: str, seed: int) -> Setting:
     return Setting(
         control=dice.choice(CONTROLS),
         timestamps=dice.random() < 0.7,
+        sack=sack,
         writes=_writes(dice, trip),
         forth=forth,
         back=trip - forth,
@@ -350,7 +353,8 @@ class Duel:
 
     def open(self) -> None:
         """Answers the SYN, opens the window wide, and begins to write."""
-        options = b"\x02\x04\x05\xb4\x01\x01\x04\x02\x01\x03\x03\x0a"
+        permits = b"\x01\x01\x04\x02" if self.path.sack else b""
+        options = b"\x02\x04\x05\xb4" + permits + b"\x01\x03\x03\x0a"
         if self.path.timestamps:
             options += b"\x01\x01\x08\x0a" + struct.pack("!II", self.stamp(), self.syn_stamp)
         now = self.wire.give(self.port, 0, self.first, SYN | ACK, options)
@@ -467,6 +471,8 @@ class Duel:
         """Gives the kernel an ACK and notes what it does."""
         if self.over:
             return
+        if not self.path.sack:
+            blocks, duplicate = [], False
         now = self.acknowledge(cumulative, echo, blocks, stamp)
         self.wire.drain(self, now)
         words = [f"{a}-{b}" for a, b in blocks]
@@ -508,7 +514,7 @@ def main() -> None:
     parser.add_argument(
         "folder", type=Path, nargs="?", default="out/duels", help="where the records are written"
     )
-    parser.add_argument("--family", choices=["random", "reordering"], default="random")
+    parser.add_argument("--family", choices=["random", "reordering", "no-sack"], default="random")
     parser.add_argument("--seeds", default="1-20", help="the first and the last seed")
     parser.add_argument("--beside", type=int, default=4, help="duels at the same time")
     parser.add_argument("--check", action="store_true", help="only say whether duels can be made")
@@ -542,7 +548,7 @@ def record(wire: Wire, names: list[str]) -> list[Duel]:
     duels = []
     for name in names:
         dice = random.Random(name)
-        family, _, seed = name.partition("-")
+        family, _, seed = name.rpartition("-")
         duel = Duel(wire, name, draw(family, int(seed)), dice)
         duels.append(duel)
         wire.duels[duel.port] = duel

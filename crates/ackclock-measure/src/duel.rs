@@ -103,6 +103,8 @@ pub struct Settings {
     pub mss: u64,
     /// True if segments have timestamps.
     pub timestamps: bool,
+    /// True if the receiver permits SACK.
+    pub sack: bool,
     /// Name of the kernel's control.
     pub control: String,
     /// Longest time for which the machine kept the writer of the record from running.
@@ -120,6 +122,7 @@ impl Settings {
         Ok(Settings {
             mss: tree["mss"].as_u64().ok_or("line 1: mss is missing")?,
             timestamps: tree["timestamps"].as_bool().unwrap_or(true),
+            sack: tree["sack"].as_bool().unwrap_or(true),
             control: tree["control"]
                 .as_str()
                 .ok_or("line 1: control is missing")?
@@ -136,6 +139,7 @@ impl Settings {
                 "preset": "linux",
                 "control": control,
                 "mss": format!("{} bytes", self.mss),
+                "sack": self.sack,
                 "pacing_credit": true,
                 "rate_of_outstanding": true,
                 "timeouts_in_ticks": true,

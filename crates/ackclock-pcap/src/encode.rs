@@ -235,7 +235,7 @@ impl Connection {
             header: u16::try_from(parameters.connection.header.0).unwrap_or(u16::MAX),
             total: total.map(|total| total.0),
             timestamps: parameters.timer.rtt_sampling == RttSampling::Timestamps,
-            sack: parameters.recovery.algorithm.uses_sack(),
+            sack: parameters.recovery.uses_sack(),
             ecn: parameters.ecn.enabled.then_some(parameters.ecn.feedback),
             window,
             window_shift: window_shift.unwrap_or(LARGEST_SHIFT),

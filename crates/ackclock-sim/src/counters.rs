@@ -87,7 +87,7 @@ fn flow_control(sender: &Sender, receiver: &Receiver) -> Option<[Count; 3]> {
 fn recovery(sender: &Sender) -> [Count; 15] {
     let (sent, by_time) = (sender.statistics(), sender.recovery_counts());
     let syns = u64::from(sender.retransmitted_syns());
-    let with_sack = u64::from(sender.parameters().recovery.algorithm.uses_sack());
+    let with_sack = u64::from(sender.parameters().recovery.uses_sack());
     [
         (
             "TCPOrigDataSent",

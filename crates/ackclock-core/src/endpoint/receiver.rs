@@ -100,7 +100,7 @@ impl Receiver {
             more: More::new(parameters).map(Box::new),
             beyond: Beyond::new(),
             statistics: ReceiverStatistics::default(),
-            sack: parameters.recovery.algorithm.uses_sack(),
+            sack: parameters.recovery.uses_sack(),
             duplicate_sack: parameters.receiver.duplicate_sack,
             owed: Owed::NOTHING,
         }

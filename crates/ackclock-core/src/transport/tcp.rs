@@ -156,7 +156,10 @@ impl Element<TransportKind> for Tcp {
                 maximum_s: tcp.timer.rto_maximum.as_seconds(),
                 tick_s: tcp.timer.clock_granularity.as_seconds(),
             }),
-            loss_recovery: Stated::Some(tcp.recovery.algorithm),
+            loss_recovery: Stated::Some(match tcp.recovery.algorithm {
+                LossRecovery::Rack if !tcp.recovery.sack => LossRecovery::Newreno,
+                algorithm => algorithm,
+            }),
         }
     }
 }
@@ -253,7 +256,7 @@ impl Tcp {
             initial_ssthresh: parameters.growth.initial_ssthresh.bytes(connection.mss),
             ssthresh_in_whole_segments: parameters.growth.ssthresh_in_whole_segments,
             paced: parameters.sending.pacing == Pacing::Always,
-            selective_acks: parameters.recovery.algorithm.uses_sack(),
+            selective_acks: parameters.recovery.uses_sack(),
             counts_marks: parameters.ecn.enabled && parameters.ecn.feedback != EcnFeedback::Classic,
             keeps_calls: recording.calls,
         };
@@ -407,13 +410,20 @@ fn follow_control(parameters: &mut TcpParameters, asked: EcnUse, says: &[String]
 /// Turns off the rules of the preset that `parameters.recovery` cannot follow. A file that changes
 /// only `recovery` means them too; a rule that it `says` stays.
 fn follow_recovery(parameters: &mut TcpParameters, says: impl Fn(&str) -> bool) {
-    if !parameters.recovery.algorithm.uses_sack() {
+    let scoreboard = parameters.recovery.algorithm.has_scoreboard();
+    if !says("sack") {
+        parameters.recovery.sack = scoreboard;
+    }
+    if !scoreboard {
         if !says("after_timeout") {
             parameters.recovery.after_timeout = AfterTimeout::GoBackN;
         }
         if !says("recovery_window") {
             parameters.recovery.recovery_window = RecoveryWindow::Ssthresh;
         }
+    }
+    if !parameters.recovery.sack {
+        parameters.recovery.tail_loss_probe &= says("tail_loss_probe");
     }
     if parameters.recovery.algorithm != LossRecovery::Rack {
         for (field, rule) in [

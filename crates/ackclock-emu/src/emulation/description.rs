@@ -249,7 +249,7 @@ const NO_FAST_RETRANSMIT: u32 = 300;
 
 fn tcp_settings(parameters: &TcpParameters) -> TcpSettings {
     TcpSettings {
-        sack: Some(parameters.recovery.algorithm.uses_sack()),
+        sack: Some(parameters.recovery.uses_sack()),
         timestamps: Some(sends_timestamps(parameters)),
         ecn: Some(match (parameters.ecn.enabled, parameters.ecn.feedback) {
             (false, _) => EcnSetting::Off,
@@ -294,13 +294,14 @@ fn acknowledges_each(parameters: &TcpParameters) -> bool {
 }
 
 /// Parameters that a host takes as they are, or that the rules below judge.
-const TAKEN: [&str; 18] = [
+const TAKEN: [&str; 19] = [
     "mss",
     "header",
     "initial_window",
     "receive_window",
     "read_rate",
     "recovery",
+    "sack",
     "tail_loss_probe",
     "longest_ack_delay",
     "forward_rto",

@@ -14,6 +14,7 @@ _OF_LOSSES = frozenset(
     {
         "ssthresh_from",
         "recovery",
+        "sack",
         "partial_ack",
         "partial_window_deflation",
         "growth_at_recovery_end",

@@ -104,6 +104,7 @@ fn rfc() -> TcpParameters {
         },
         recovery: RecoveryParameters {
             algorithm: LossRecovery::Sack, // RFC 6675
+            sack: true,
             duplicate_threshold: Segments(3),
             limited_transmit: true, // RFC 3042
             avoid_multiple_fast_retransmits: AvoidMultipleFastRetransmits::Always,
@@ -159,6 +160,7 @@ fn ns2_of_2002() -> TcpParameters {
     tcp.growth.ssthresh_from = SsthreshFrom::Window;
     tcp.growth.ssthresh_in_whole_segments = true;
     tcp.recovery.algorithm = LossRecovery::Newreno;
+    tcp.recovery.sack = false;
     tcp.recovery.limited_transmit = false;
     tcp.recovery.partial_ack = PartialAck::SlowButSteady;
     tcp.recovery.partial_window_deflation = false;
@@ -186,6 +188,7 @@ fn jacobson_1988() -> TcpParameters {
     tcp.connection.mss = Bytes(536); // RFC 1122 section 4.2.2.6
     tcp.receiver.receive_window = OptionalWindow::Bytes(Bytes(65_535)); // 16 bits of the header
     tcp.recovery.algorithm = LossRecovery::TimeoutOnly;
+    tcp.recovery.sack = false;
     tcp.recovery.growth_at_recovery_end = false;
     tcp.timer.rtt_sampling = RttSampling::EveryAck;
     tcp.timer.clock_granularity = Span::from_millis(500);

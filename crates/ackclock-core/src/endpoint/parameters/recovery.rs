@@ -12,6 +12,10 @@ pub struct RecoveryParameters {
     /// Reaction to a lost segment.
     #[serde(rename = "recovery")]
     pub algorithm: LossRecovery,
+    /// SACK and RACK: true if the receiver reports what it holds beyond a hole (RFC 2018). RACK
+    /// without that counts duplicate ACKs in its place, and finds losses by their number (Linux
+    /// with `tcp_sack` off).
+    pub sack: bool,
     /// Number of duplicate ACKs that indicates a loss.
     pub duplicate_threshold: Segments,
     /// True if the first two duplicate ACKs send new data (RFC 3042).
@@ -74,9 +78,16 @@ pub enum LossRecovery {
     Rack,
 }
 
+impl RecoveryParameters {
+    /// True if the sender follows the SACK blocks of the receiver.
+    pub const fn uses_sack(&self) -> bool {
+        self.sack && self.algorithm.has_scoreboard()
+    }
+}
+
 impl LossRecovery {
-    /// True if it follows the SACK blocks of the receiver.
-    pub const fn uses_sack(self) -> bool {
+    /// True if it keeps a scoreboard.
+    pub const fn has_scoreboard(self) -> bool {
         matches!(self, LossRecovery::Sack | LossRecovery::Rack)
     }
 }

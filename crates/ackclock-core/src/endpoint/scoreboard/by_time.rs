@@ -105,7 +105,7 @@ impl Scoreboard {
 
     /// Marks a segment that is not SACKED as lost, to be sent again. Returns true if it was a
     /// retransmission.
-    fn mark_lost(&mut self, sequence: u64) -> bool {
+    pub(super) fn mark_lost(&mut self, sequence: u64) -> bool {
         let length = self.length(sequence);
         let Some(record) = self.ring.get_mut((sequence - self.first) as usize) else {
             return false;

@@ -25,6 +25,8 @@ pub(super) struct Connection {
     pub mss: u64,
     /// True if recovery follows the SACK blocks of the receiver.
     pub sack: bool,
+    /// True if the scoreboard says what is in the network.
+    has_pipe: bool,
     pub scoreboard: Scoreboard,
     pub data: Data,
     pub control: Control,
@@ -48,7 +50,8 @@ impl Connection {
         let needs = control.needs();
         Connection {
             mss,
-            sack: parameters.recovery.algorithm.uses_sack(),
+            sack: parameters.recovery.uses_sack(),
+            has_pipe: parameters.recovery.algorithm.has_scoreboard(),
             scoreboard: Scoreboard::new(mss),
             data: Data::new(&parameters, mss),
             episode: Episode::default(),
@@ -63,10 +66,10 @@ impl Connection {
         }
     }
 
-    /// Returns the bytes in flight: with SACK the `pipe` of RFC 6675, otherwise the data sent and
-    /// not acknowledged (FlightSize of RFC 5681).
+    /// Returns the bytes in flight: with a scoreboard the `pipe` of RFC 6675, otherwise the data
+    /// sent and not acknowledged (FlightSize of RFC 5681).
     pub fn in_flight(&self) -> Bytes {
-        Bytes(if self.sack {
+        Bytes(if self.has_pipe {
             self.scoreboard.pipe()
         } else {
             self.scoreboard.flight()

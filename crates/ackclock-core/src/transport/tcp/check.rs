@@ -133,14 +133,35 @@ fn check_pairs(tcp: &TcpParameters) -> impl Iterator<Item = Result<()>> {
 /// Refuses rules that the recovery cannot follow: some need SACK, others the times of transmission
 /// of RACK.
 fn check_recovery(tcp: &TcpParameters) -> impl Iterator<Item = Result<()>> {
-    let (sack, rack) = (
-        tcp.recovery.algorithm.uses_sack(),
+    let (scoreboard, rack) = (
+        tcp.recovery.algorithm.has_scoreboard(),
         tcp.recovery.algorithm == LossRecovery::Rack,
     );
     let follows_scoreboard = tcp.recovery.after_timeout == AfterTimeout::Scoreboard;
     let of_sack = [
         consistent(
-            sack || !follows_scoreboard,
+            scoreboard || !tcp.recovery.sack,
+            "sack",
+            &tcp.recovery.sack,
+            &["recovery"],
+            "needs recovery = \"sack\" or \"rack\"; leave sack out",
+        ),
+        consistent(
+            tcp.recovery.sack || tcp.recovery.algorithm != LossRecovery::Sack,
+            "sack",
+            &tcp.recovery.sack,
+            &["recovery"],
+            "does not go with recovery = \"sack\"; choose \"rack\" or \"newreno\"",
+        ),
+        consistent(
+            tcp.recovery.sack || !tcp.recovery.tail_loss_probe,
+            "tail_loss_probe",
+            &tcp.recovery.tail_loss_probe,
+            &["sack"],
+            "needs sack = true; choose false",
+        ),
+        consistent(
+            scoreboard || !follows_scoreboard,
             "after_timeout",
             &tcp.recovery.after_timeout,
             &["recovery"],
@@ -154,7 +175,7 @@ fn check_recovery(tcp: &TcpParameters) -> impl Iterator<Item = Result<()>> {
             "does not go with recovery = \"rack\"; choose \"scoreboard\"",
         ),
         consistent(
-            sack || tcp.recovery.recovery_window == RecoveryWindow::Ssthresh,
+            scoreboard || tcp.recovery.recovery_window == RecoveryWindow::Ssthresh,
             "recovery_window",
             &tcp.recovery.recovery_window,
             &["recovery"],

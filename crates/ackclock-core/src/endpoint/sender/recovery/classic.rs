@@ -104,7 +104,7 @@ impl Classic {
         }
         let first_partial = !self.partial_seen;
         self.partial_seen = true;
-        if self.algorithm.uses_sack() {
+        if self.algorithm.has_scoreboard() {
             return Step::Partial {
                 restart_timer: true,
             };
@@ -130,7 +130,7 @@ impl Classic {
     /// due.
     fn on_duplicate(&mut self, episode: &mut Episode, first: u64, flight: u64, mss: u64) -> bool {
         self.duplicates = self.duplicates.saturating_add(1);
-        let sack = self.algorithm.uses_sack();
+        let sack = self.algorithm.has_scoreboard();
         match episode.phase() {
             RecoveryPhase::Recovery => {
                 // Each duplicate ACK means that a segment has left the network, so they cannot
@@ -176,7 +176,7 @@ impl Classic {
         self.partial_seen = false;
         self.rescued = false;
         episode.resend_first = true;
-        episode.inflation = if self.algorithm.uses_sack() {
+        episode.inflation = if self.algorithm.has_scoreboard() {
             0
         } else {
             u64::from(self.threshold).saturating_mul(mss) as i64

@@ -53,6 +53,10 @@ impl ByTime {
             RecoveryPhase::Cwr if first > connection.episode.point() => {
                 connection.end_recovery(now)
             }
+            RecoveryPhase::Recovery if self.is_held(connection) => {
+                self.undo_and_hold(connection, now, news.echo);
+                return false;
+            }
             RecoveryPhase::Recovery if first >= connection.episode.point() => {
                 self.end_or_undo(connection, now, news.echo);
             }
@@ -125,13 +129,13 @@ impl ByTime {
         let point = connection.episode.point();
         let recovered = connection.scoreboard.first() >= point;
         if news.advanced && self.may_undo(connection, news.echo) {
-            return self.undo_timeout(connection, now);
+            return self.undo_timeout(connection, now, connection.sack);
         }
         if self.forward_rto {
             if news.original {
                 // Step 3.b: what was not sent again has arrived.
                 self.counts.spurious_timeouts += 1;
-                return self.undo_timeout(connection, now);
+                return self.undo_timeout(connection, now, true);
             }
             let duplicate = !news.advanced && !news.duplicate_reported;
             if connection.scoreboard.highest() > point {
@@ -147,7 +151,9 @@ impl ByTime {
                 self.forward_rto = false;
             }
         }
-        if recovered {
+        if self.is_held(connection) {
+            self.undo_and_hold(connection, now, news.echo);
+        } else if recovered {
             self.end_or_undo(connection, now, news.echo);
         } else {
             self.retransmit = Retransmit::Lost;
@@ -155,8 +161,20 @@ impl ByTime {
     }
 
     fn may_undo(&self, connection: &Connection, echo: Time) -> bool {
+        // Without SACK the time of the first retransmission is forgotten while recovery is held.
+        let unknown = !connection.sack
+            && self.undo.first_retransmission.is_never()
+            && connection.scoreboard.first() >= connection.episode.point();
         connection.parameters.recovery.undo
-            && (self.undo.by_duplicates() || self.undo.by_timestamp(echo))
+            && (self.undo.by_duplicates() || (self.undo.by_timestamp(echo) && !unknown))
+    }
+
+    /// Undoes a reduction that was unnecessary, without the end of recovery.
+    fn undo_and_hold(&mut self, connection: &mut Connection, now: Time, echo: Time) {
+        if self.may_undo(connection, echo) {
+            self.undo_reduction(connection, now, false);
+        }
+        self.forget_retransmissions(connection);
     }
 
     /// Ends a recovery whose data has all been acknowledged, and undoes its reduction if that was
@@ -173,12 +191,14 @@ impl ByTime {
         connection.end_recovery(now);
     }
 
-    /// Undoes a timeout that was spurious.
-    fn undo_timeout(&mut self, connection: &mut Connection, now: Time) {
+    /// Undoes a timeout that was spurious, and `ends` recovery unless it is held.
+    fn undo_timeout(&mut self, connection: &mut Connection, now: Time, ends: bool) {
         self.counts.loss_undos += 1;
         self.undo_reduction(connection, now, true);
         self.timeouts = 0;
-        connection.end_recovery(now);
+        if ends && !self.is_held(connection) {
+            connection.end_recovery(now);
+        }
     }
 
     /// Undoes a reduction if every retransmission has been reported as a duplicate.
@@ -287,6 +307,10 @@ impl ByTime {
 
     /// Marks what RACK finds lost. Returns true if it waits for more with the reordering timer.
     fn detect_losses(&mut self, connection: &mut Connection, now: Time, news: &mut News) -> bool {
+        if !connection.sack {
+            self.detect_loss_by_count(connection, now, news.advanced);
+            return false;
+        }
         if !std::mem::take(&mut self.rack.advanced) {
             return false;
         }

@@ -59,11 +59,12 @@ impl ByTime {
         let min_rtt = connection.meter.rtt.minimum();
         let was_open =
             connection.episode.phase() == RecoveryPhase::Open && !connection.scoreboard.has_marks();
-        let report = ack.sacks.and_then(SackBlocks::duplicate);
+        let sacks = ack.sacks.filter(|_| connection.sack);
+        let report = sacks.and_then(SackBlocks::duplicate);
         let duplicates = self.learn_duplicate(connection, report, before);
         let mut sacked = 0;
         let mut arrivals = Arrivals::NONE;
-        if let Some(sacks) = ack.sacks {
+        if let Some(sacks) = sacks {
             if duplicates > 0 {
                 arrivals.lowest = self.lowest_resent(connection, report);
             }
@@ -109,21 +110,26 @@ impl ByTime {
         } else {
             Advance::NONE
         };
-        if cumulative.lowest < end {
+        if cumulative.lowest < end && connection.sack {
             self.note_reordering(connection, cumulative.lowest);
         }
         if let Some(newest) = arrivals.newest.max(cumulative.newest) {
             self.rack.adapt(now, newest);
         }
         let rtt = self.measure(connection, now, ack, &advance, cumulative, arrivals);
-        let delivered = connection.count_delivered(&advance, sacked, advanced);
+        let delivered = match connection.sack {
+            true => connection.count_delivered(&advance, sacked, advanced),
+            false => self.count_without_sack(connection, &advance, before, advanced),
+        };
+        // Without SACK an ACK of a retransmission says nothing of the originals before it.
+        let original = cumulative.original && (connection.sack || !advance.ambiguous);
         let news = News {
             before,
             advanced,
             sacked: sacked > 0,
             duplicate_reported: duplicates > 0,
             probe_reported: self.is_report_of_probe(report),
-            original: arrivals.original || cumulative.original,
+            original: arrivals.original || original,
             was_open,
             ecn_echo: false, // not read yet
             echo: ack.echo,

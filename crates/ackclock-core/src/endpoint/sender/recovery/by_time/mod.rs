@@ -16,6 +16,7 @@ use crate::endpoint::{Acknowledgement, RecoveryCounts};
 use crate::packet::SackBlocks;
 use ackclock_spec::units::{Span, Time};
 
+mod counting;
 mod decisions;
 mod learning;
 mod rack;
@@ -178,7 +179,7 @@ impl ByTime {
             connection.episode.phase(),
             RecoveryPhase::Recovery | RecoveryPhase::Cwr
         );
-        let tolerates = self.rack.tolerates_reordering() && news.delivered > 0;
+        let tolerates = self.rack.tolerates_reordering() && news.delivered > 0 && connection.sack;
         !reducing && (news.advanced || tolerates)
     }
 }
@@ -255,7 +256,8 @@ impl Recovery for ByTime {
         if first != connection.scoreboard.highest() {
             return self.on_ack(connection, now, ack);
         }
-        let report = ack.sacks.and_then(SackBlocks::duplicate);
+        let sacks = ack.sacks.filter(|_| connection.sack);
+        let report = sacks.and_then(SackBlocks::duplicate);
         if self.learn_duplicate(connection, report, first) > 0 {
             self.try_undo_by_duplicates(connection, now);
         }

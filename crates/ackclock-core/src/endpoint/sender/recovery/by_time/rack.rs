@@ -97,6 +97,13 @@ impl Rack {
         true
     }
 
+    /// Records that more duplicate ACKs came than segments can have arrived, of `outstanding` ones
+    /// (`tcp_check_reno_reordering`).
+    pub fn set_reordering(&mut self, outstanding: u64) {
+        self.reordering = outstanding.min(MOST_REORDERING);
+        self.reordering_seen = true;
+    }
+
     /// Records that a timeout found `sacked` segments beyond the hole: so many would not have been
     /// needed, so the degree of reordering was overestimated.
     pub fn forget_reordering(&mut self, sacked: u64) {

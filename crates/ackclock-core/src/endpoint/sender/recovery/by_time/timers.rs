@@ -50,8 +50,14 @@ impl ByTime {
     pub(super) fn handle_timeout(&mut self, connection: &mut Connection, now: Time) {
         let before = connection.before();
         let (first, phase) = (connection.scoreboard.first(), connection.episode.phase());
-        let sacked = connection.scoreboard.sacked_segments();
-        let (cleared, marked) = connection.scoreboard.lose_older(self.rack.rtt(), now);
+        let (sacked, recent) = match connection.sack {
+            true => (connection.scoreboard.sacked_segments(), self.rack.rtt()),
+            false => {
+                connection.scoreboard.forget_duplicates();
+                (0, Span::ZERO) // all are lost
+            }
+        };
+        let (cleared, marked) = connection.scoreboard.lose_older(recent, now);
         connection.meter.counted_ahead += cleared;
         self.counts.lost_retransmissions += marked.again;
         connection.count_lost(now, &marked.segments);
