@@ -170,7 +170,7 @@ def test_a_documents_commands_and_snippets_run(
     document: Path, tmp_path: Path, no_emulation: str | None, command: Path
 ) -> None:
     for name in ("examples", "traces"):
-        if (ROOT / name).exists():
+        if document.name != "README.md":  # its commands work in an empty folder
             (tmp_path / name).symlink_to(ROOT / name)
     environment = environment_for(document, command)
     left_out: dict[int, str] = {}

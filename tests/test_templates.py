@@ -7,8 +7,10 @@ from click.testing import CliRunner
 
 from ackclock import load, simulate
 from ackclock.cli import cli
-from ackclock.scenario.templates import names, template
+from ackclock.scenario.templates import example, examples, names, template
 from tests.refusals import check, error_of, refused
+
+ROOT = Path(__file__).parents[1]
 
 
 def new(*arguments: str) -> str:
@@ -58,3 +60,19 @@ def test_an_unknown_template_is_named(tmp_path: Path) -> None:
     check(error_of(outcome), "missing", "TEMPLATE")
     outcome = CliRunner().invoke(cli, ["new", "lte", "-o", str(tmp_path)])
     check(error_of(outcome), "file", f"{tmp_path}")
+
+
+def test_an_example_is_that_of_the_repository_and_names_no_other_file(tmp_path: Path) -> None:
+    assert {"first", "lab/saw-tooth"} <= set(examples())
+    for name in examples():
+        file = ROOT / "examples" / f"{name}.toml"
+        assert example(name).text == file.read_text(encoding="utf-8")
+        new("--example", name, "-o", str(tmp_path / file.name), "--force")
+        load(tmp_path / file.name).check()
+    left_out = {path.stem for path in (ROOT / "examples").glob("*.toml")} - set(examples())
+    assert left_out == {"trace-link"}, "it names traces that lie outside of the examples"
+
+
+def test_an_example_and_a_template_at_once_are_refused() -> None:
+    outcome = CliRunner().invoke(cli, ["new", "lte", "--example", "first"])
+    check(error_of(outcome), "contradiction", "--example", "TEMPLATE")

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,29 @@ def simulates_evaluates_and_has_what_lies_beside_the_code(installed: Installed) 
     assert "markov" in listed
 
 
+def does_what_the_readme_says(installed: Installed) -> None:
+    """Runs README's commands in an empty folder, with what the wheel installs and nothing else."""
+    folder = installed.place.parent / "readme"
+    folder.mkdir()
+    path = os.pathsep.join([str(installed.place / "bin"), "/usr/bin", "/bin"])
+    environment = os.environ | DEPENDENCIES | {"PATH": path}
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    snippets = re.findall(r"^```(sh|python)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert [language for language, _ in snippets] == ["sh", "sh", "python"]
+    for language, block in snippets:
+        runner = ["bash", "-euo", "pipefail"] if language == "sh" else ["python"]
+        run(*runner, "-c", block, cwd=folder, env=environment)
+    written = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+    assert {"first.toml", "out/reno/run.json", "out/all/report.html"} <= written
+
+
+def has_the_examples(installed: Installed) -> None:
+    for name in ("wifi-cell", "lab/saw-tooth"):
+        installed.ackclock("new", "--example", name)
+        copied = installed.folder / f"{Path(name).name}.toml"
+        assert copied.read_bytes() == (ROOT / "examples" / f"{name}.toml").read_bytes()
+
+
 def exports_the_lab_page(installed: Installed) -> None:
     installed.ackclock("lab", "export", "path.toml", "-o", "page")
     names = {path.name for path in (installed.folder / "page").iterdir()}
@@ -181,6 +205,8 @@ def test_the_wheels_are_whole(tmp_path: Path) -> None:
     installed = Installed(wheels, tmp_path)
     is_the_package_of_the_wheel(installed)
     simulates_evaluates_and_has_what_lies_beside_the_code(installed)
+    has_the_examples(installed)
+    does_what_the_readme_says(installed)
     if lab_engine.MODULE.exists():
         exports_the_lab_page(installed)
     if missing:
@@ -200,6 +226,7 @@ def test_a_wheel_of_any_folder_passes_the_check(
     components = "ackclock-1.dist-info/sboms/ackclock-py.cyclonedx.json"
     members = {
         "ackclock/laboratory/static/engine.wasm": "engine",
+        "ackclock/scenario/examples/first.toml": "schema = 1",
         components: json.dumps({"bom-ref": f"path+{tmp_path.as_uri()}/crates/ackclock-py#1"}),
         "ackclock-1.dist-info/RECORD": f"{components},sha256=former,1\n",
     }

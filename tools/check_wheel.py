@@ -1,7 +1,7 @@
 """Rejects wheels that are not fit for a release.
 
 They name folders of the build machine, other Linux systems reject them, or they lack the engine of
-lab pages.
+lab pages or an example.
 
 Usage:
 
@@ -12,7 +12,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-_ENGINE = "ackclock/laboratory/static/engine.wasm"
+_NEEDED = ("ackclock/laboratory/static/engine.wasm", "ackclock/scenario/examples/first.toml")
 
 
 def complaints(wheel: Path) -> list[str]:
@@ -22,8 +22,9 @@ def complaints(wheel: Path) -> list[str]:
         faults.append(f"{wheel.name}: is not manylinux")
     private = [str(place).encode() for place in (Path.home(), Path.cwd()) if len(place.parts) > 1]
     with zipfile.ZipFile(wheel) as archive:
-        if _ENGINE not in archive.namelist():
-            faults.append(f"{wheel.name}: has no {_ENGINE}")
+        faults += [
+            f"{wheel.name}: has no {name}" for name in _NEEDED if name not in archive.namelist()
+        ]
         for member in archive.namelist():
             content = archive.read(member)
             faults += [

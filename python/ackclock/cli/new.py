@@ -13,26 +13,30 @@ from ackclock.scenario import templates
 
 @click.command()
 @click.argument("template", required=False)
+@click.option("--example", metavar="NAME", help="Example to copy, in place of a template.")
 @output_option("File to write.", "TEMPLATE.toml")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
-def new(template: str | None, output: Path | None, *, force: bool) -> None:
-    """Write a scenario to begin with, from a template.
+def new(template: str | None, example: str | None, output: Path | None, *, force: bool) -> None:
+    """Write a scenario to begin with, from a template or an example.
 
-    Without a template, lists them. Files that the scenario names are written beside it.
+    Without either, lists both. Files that the scenario names are written beside it.
 
     \b
     Example:
       ackclock new dumbbell -o lab.toml
+      ackclock new --example first
     """
-    if template is None:
+    if template is not None and example is not None:
+        raise InputError("contradiction", "--example", "remove it, or TEMPLATE")
+    if template is None and example is None:
         if output is not None:
             raise InputError("missing", "TEMPLATE", "is missing; ackclock new lists them")
         _list()
         return
     try:
-        chosen = templates.template(template)
+        chosen = templates.template(template) if template else templates.example(example or "")
     except InputError as error:
-        raise error.for_field("TEMPLATE") from None
+        raise error.for_field("TEMPLATE" if template else "--example") from None
     path = output or Path(f"{chosen.name}.toml")
     if path.is_dir():
         raise InputError("file", f"{path}", f"is a folder; for example -o {path / path.name}.toml")
@@ -59,6 +63,8 @@ def _holds(path: Path, text: str) -> bool:
 def _list() -> None:
     from ackclock.table import table
 
-    listed = [templates.template(name) for name in templates.names()]
-    rows = [(entry.name, entry.summary) for entry in listed]
-    print_table(table("templates: ackclock new TEMPLATE", ["template", "what it describes"], rows))
+    written = [(name, templates.template(name).summary) for name in templates.names()]
+    shown = [(name, templates.example(name).summary) for name in templates.examples()]
+    head = "what it describes"
+    print_table(table("templates: ackclock new TEMPLATE", ["template", head], written))
+    print_table(table("examples: ackclock new --example NAME", ["example", head], shown))
