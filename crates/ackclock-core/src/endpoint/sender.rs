@@ -294,7 +294,7 @@ impl Sender {
         let data = &self.connection.data;
         data.closed && self.connection.scoreboard.first() == data.available
     }
-    /// Returns the data in flight: with a scoreboard the `pipe` of RFC 6675, otherwise the data sent
+    /// Returns the data in flight: with a scoreboard the `pipe` of RFC 6675, otherwise what is sent
     /// and not acknowledged (FlightSize of RFC 5681).
     pub fn in_flight(&self) -> Bytes {
         self.connection.in_flight()

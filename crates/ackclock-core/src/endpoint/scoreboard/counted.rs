@@ -88,7 +88,9 @@ mod tests {
     #[test]
     fn an_ack_explains_the_duplicates_before_it() {
         let mut scoreboard = sent(10);
-        (0..5).for_each(|_| drop(scoreboard.count_duplicate()));
+        for _ in 0..5 {
+            scoreboard.count_duplicate();
+        }
         assert_eq!(scoreboard.lose_first(), Some(0));
         assert_eq!(scoreboard.lose_first(), None);
         assert_eq!(scoreboard.pipe(), 400);
@@ -107,7 +109,9 @@ mod tests {
     #[test]
     fn what_is_left_bounds_the_count() {
         let mut scoreboard = sent(4);
-        (0..3).for_each(|_| drop(scoreboard.count_duplicate()));
+        for _ in 0..3 {
+            scoreboard.count_duplicate();
+        }
         scoreboard.advance(1, |_| {});
         // Three were counted, and of three that are outstanding one is missing.
         assert_eq!(scoreboard.explain_duplicates(1, 100), (100, true));

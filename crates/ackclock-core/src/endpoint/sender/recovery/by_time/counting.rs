@@ -12,8 +12,8 @@ use ackclock_spec::units::Time;
 
 impl ByTime {
     /// Counts a duplicate ACK, or what an ACK of new data explains. `before` is the first
-    /// unacknowledged segment before it. Returns the bytes that count as delivered. What a forgotten
-    /// duplicate counted counts again, as in Linux.
+    /// unacknowledged segment before it. Returns the bytes that count as delivered: those of a
+    /// forgotten duplicate count again, as in Linux.
     pub(super) fn count_without_sack(
         &mut self,
         connection: &mut Connection,
