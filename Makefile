@@ -229,10 +229,12 @@ docs-write: $(EITHER) ## write the notebooks of the exercises
 	$(BIN)/python tools/exercise_notebooks.py
 
 site: $(SITE_TOOLS) $(EITHER) $(PAPERS) ## build the documentation site into out/site
+	$(BIN)/python tools/lab_engine.py --check
 	$(BIN)/python tools/documentation_site.py out/site-pages
 	rm -rf out/site
 	$(BIN)/zensical build --strict --clean
 	$(BIN)/python tools/evaluations.py pages out/site/evaluations
+	$(BIN)/python tools/live_pages.py out/site
 
 evaluations: $(RELEASE) ## evaluate ten controls by RFC 9743, record it for the site (5 minutes)
 	$(BIN)/python tools/evaluations.py make out/evaluations

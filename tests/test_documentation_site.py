@@ -1,9 +1,12 @@
 """The pages of the documentation site, without the tools that build it."""
 
+import re
 from pathlib import Path
 
 import reference
+from ackclock import load
 from ackclock.elements.registry import registry, schema
+from ackclock.laboratory.links import decode
 from documentation_site import PAGES, copy, missing, pages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,3 +68,31 @@ def test_the_site_alone_links_to_reports(tmp_path: Path) -> None:
     (root / name).write_text("<!-- reports -->\n", encoding="utf-8")
     text = pages(root, {})[name]
     assert text.startswith('<a href="../evaluations/index.html">The reports</a>')
+
+
+def test_every_exercise_opens_in_the_lab_of_the_site() -> None:
+    """One page serves them all: the link carries the scenario."""
+    guide = pages(ROOT, {})["docs/guides/lab-exercises.md"]
+    opened = re.findall(r'<a href="\.\./\.\./lab/index\.html(#v1\.[\w-]+)">', guide)
+    scenarios = [decode(link).opened() for link in opened]
+    exercises = sorted((ROOT / "examples/lab").glob("*.toml"))
+    names = sorted(load(path).name for path in exercises)
+    assert sorted(scenario.name for scenario in scenarios) == names
+    for scenario in scenarios:
+        scenario.check()
+        assert scenario.tree in [load(path).tree for path in exercises]
+
+
+def test_the_front_page_has_the_pages_that_ackclock_writes() -> None:
+    front = pages(ROOT, {})["README.md"]
+    assert set(re.findall(r'href="([\w/]+)/index\.html"', front)) == {"lab", "demo", "gallery"}
+
+
+def test_each_kind_of_reader_finds_its_first_page_in_one_click() -> None:
+    front = (ROOT / "README.md").read_text(encoding="utf-8")
+    begin = front.partition("## Where to begin")[2].partition("\n## ")[0]
+    readers = re.findall(
+        r"^\| ([a-z][^|]+) \| \[[^\]]+\]\((docs/guides/[\w-]+\.md)\) \|$", begin, re.M
+    )
+    assert len(readers) == len({guide for _, guide in readers}) == 8
+    assert all((ROOT / guide).exists() for _, guide in readers)

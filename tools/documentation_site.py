@@ -21,6 +21,7 @@ from pathlib import Path
 
 import reference
 from ackclock.elements.registry import registry, schema
+from live_pages import link
 
 __all__ = ["copy", "main", "missing", "pages"]
 
@@ -42,12 +43,19 @@ _FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _INFO = re.compile(r"^(```\w+)[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 _CODE = re.compile(r"`[^`]*`")
 _REFERENCE = re.compile(r"\breference/README\.md#(\w+)(?:/([\w-]+))?")
-# Reports are pages of the site only: `make site` makes them. The link is that of the page's file.
-_REPORTS = (
-    "<!-- reports -->",
-    '<a href="../evaluations/index.html">The reports</a>: numbers, intervals, figures and what '
-    "was not evaluated.",
-)
+# Pages that ackclock writes are in the site only: `make site` makes them (`live_pages`). The link
+# is that of the page's file.
+_LIVE = {
+    "<!-- reports -->": '<a href="../evaluations/index.html">The reports</a>: numbers, intervals, '
+    "figures and what was not evaluated.",
+    "<!-- gallery page -->": '<a href="../gallery/index.html">The gallery as a page</a>: figures, '
+    "numbers, claims and settings. Experiments whose tables are too large to record are not on it.",
+    "<!-- live -->": "Without installing anything: "
+    '<a href="lab/index.html">move a slider in the lab</a>, see '
+    '<a href="demo/index.html">models and simulator beside each other</a>, or '
+    '<a href="gallery/index.html">published results beside ours</a>.',
+}
+_EXERCISE = re.compile(r"^```text\nackclock lab (examples/lab/[\w-]+\.toml)\n```$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s]+)\)|^\[[^\]]+\]:\s+(\S+)", re.MULTILINE)
 
 
@@ -55,8 +63,21 @@ def pages(root: Path, generated: Mapping[str, str]) -> dict[str, str]:
     """Returns the Markdown of the site by its path within the repository."""
     files = [*(root / name for name in PAGES), *sorted((root / "docs").rglob("*.md"))]
     written = {file.relative_to(root).as_posix(): file.read_text("utf-8") for file in files}
-    texts = {name: text.replace(*_REPORTS) for name, text in {**written, **generated}.items()}
+    texts = {name: _with_live(root, name, text) for name, text in {**written, **generated}.items()}
     return {name: _REFERENCE.sub(_page, text) for name, text in texts.items()}
+
+
+def _with_live(root: Path, name: str, text: str) -> str:
+    """Returns a page with its links to pages that ackclock writes."""
+    for mark, words in _LIVE.items():
+        text = text.replace(mark, words)
+    to = "../" * name.count("/")
+
+    def opened(block: re.Match[str]) -> str:
+        address = f"{to}lab/index.html{link(root / block[1])}"
+        return f'<a href="{address}">Open this exercise in the lab</a>, or:\n\n{block[0]}'
+
+    return _EXERCISE.sub(opened, text)
 
 
 def _page(link: re.Match[str]) -> str:

@@ -187,7 +187,7 @@ def _draw(shares: dict[int, list[Interval]]) -> Figure:
         drawn,
         "round trip of the other flow (ms)",
         f"share of the flow with {SHORT_S * 1000:g} ms (of the link)",
-        "Two flows of BBR version 1 with different round-trip times, 20 Mbit/s",
+        "Two flows of BBRv1 with different round-trip times, 20 Mbit/s",
     )
 
 

@@ -268,7 +268,7 @@ def _draw(shares: dict[tuple[str, int], list[Interval]]) -> Figure:
         drawn,
         "buffer (bandwidth-delay products)",
         "BBR's share (of the link)",
-        "BBR version 1 beside one CUBIC flow, 10 Mbit/s, 40 ms",
+        "BBRv1 beside one CUBIC flow, 10 Mbit/s, 40 ms",
         log_x=True,
     )
 

@@ -111,7 +111,7 @@ def reproduce(
         return record
     if quick and any(run.method == "emulate" and run.quick is None for run in full.values()):
         real_time = Outcome.not_run(Kind.NOT_RUN, "it takes real time; run without --quick")
-        return _write_record(experiment, real_time, None, folder)
+        return write_record(experiment, real_time, None, folder)
     try:
         results = results_of(runs, folder / "runs", progress or (lambda _share: None))
     except LackingError as lacking:
@@ -123,7 +123,7 @@ def reproduce(
             experiment.outcome(results), distrust=distrust_of(runs, results), quick=shortened
         )
     is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNRELIABLE)
-    return _write_record(experiment, outcome, made_of if is_final else None, folder)
+    return write_record(experiment, outcome, made_of if is_final else None, folder)
 
 
 def reproduce_all(
@@ -212,7 +212,7 @@ def _shortened(full: Mapping[str, Run], quick: Mapping[str, Run]) -> str:
     return ", ".join(words)
 
 
-def _write_record(
+def write_record(
     experiment: Experiment, outcome: Outcome, made_of: str | None, folder: Path
 ) -> Record:
     """Writes the record and figure of an outcome. Without an address it is made again next time."""
