@@ -15,6 +15,7 @@ import pyarrow as pa
 from ackclock.errors import InputError, suggestion
 from ackclock.metrics import METRICS
 from ackclock.metrics.frame import HALF_WIDTH
+from ackclock.plot.scales import short_numbers
 from ackclock.plot.spec import Axis, Panel, Series
 from ackclock.result.labels import value_label
 from ackclock.table import short
@@ -69,17 +70,29 @@ class Dimension:
         """
         parts = self.path.split(".")
         is_of_element = len(parts) > 3 and self.label == parts[-1]
-        return " ".join(parts[-2:]) if is_of_element else self.label
+        return words_of_path(".".join(parts[-2:]) if is_of_element else self.label)
 
     def value_text(self, value: Any) -> str:
         """Returns a value as a tick label."""
-        return f"{value:g}" if isinstance(value, float) else value_label(self.path, value)
+        if not isinstance(value, float):
+            return value_label(self.path, value)
+        if not self.is_number:
+            return f"{value:g}"
+        return short_numbers(self.values)[self.values.index(value)]
 
     def panel_title(self, value: Any) -> str:
         """Returns a value as the title of a panel: text alone, a number with name and unit."""
         if not self.is_number:
             return value_label(self.path, value)
-        return f"{self.label} {self.value_text(value)} {self.unit}".rstrip()
+        return f"{words_of_path(self.label)} {self.value_text(value)} {self.unit}".rstrip()
+
+
+def words_of_path(path: str) -> str:
+    """Returns a path in a scenario as words of an axis, such as "buffer" for `values.buffer`."""
+    parts = [part for part in path.split(".") if not part.isdecimal()]
+    if len(parts) > 1 and parts[0] in ("values", "hops", "flows"):
+        parts = parts[1:]
+    return " ".join(parts).replace("_", " ")
 
 
 def dimensions(table: pa.Table) -> list[Dimension]:

@@ -2,11 +2,16 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from ackclock.plot.spec import Axis
 
 # Up to this many swept values are the ticks of the axis.
 _MOST_TICKS = 10
+
+# Significant digits of a tick's label, and the least share of the axis between two of them. Values
+# that need more, or lie closer, give way to round numbers.
+_ROUND_DIGITS, _LEAST_GAP = 3, 0.06
 
 # Values that span more than a decade and a half are drawn on a logarithmic axis.
 _FAR = 30
@@ -25,9 +30,28 @@ def swept_axis_of(values: Sequence[float], label: str, unit: str = "") -> Axis:
         and middle < distinct[0] + (distinct[-1] - distinct[0]) / 4
     )  # fmt: skip
     scale = "linear" if not is_crowded else "symlog" if distinct[0] == 0 else "log"
-    named = tuple((value, f"{value:g}") for value in distinct)
-    ticks = named if len(distinct) <= _MOST_TICKS or scale == "symlog" else ()
+    named = tuple(zip(distinct, short_numbers(distinct), strict=True))
+    can_be_named = len(distinct) <= _MOST_TICKS and _are_round(distinct, scale)
+    ticks = named if can_be_named or scale == "symlog" else ()
     return Axis(label, unit, scale, ticks=ticks)
+
+
+def short_numbers(values: Sequence[float]) -> list[str]:
+    """Returns numbers as tick labels: three significant digits, more if two would be the same."""
+    for digits in range(_ROUND_DIGITS, 16):
+        labels = [f"{float(f'{value:.{digits}g}'):g}" for value in values]
+        if len(set(labels)) == len(set(values)):
+            return labels
+    return [f"{value:g}" for value in values]
+
+
+def _are_round(values: Sequence[float], scale: str) -> bool:
+    """True if ascending values need few digits and lie so far apart that labels do not meet."""
+    if any(value != float(f"{value:.{_ROUND_DIGITS}g}") for value in values):
+        return False
+    places = [math.log(value) for value in values] if scale == "log" else list(values)
+    gaps = [after - before for before, after in pairwise(places)]
+    return not gaps or min(gaps) >= _LEAST_GAP * (places[-1] - places[0])
 
 
 def is_wide(values: Iterable[float]) -> bool:
