@@ -81,10 +81,14 @@ pub(super) const A_LIMIT: Expected = Expected {
 };
 
 impl Expected {
-    /// The example with the number that was written: 45 has no unit, for example "45 packets".
+    /// The example with the number that was written: 45 has no unit, for example "45 packets". A
+    /// time may be long or short.
     pub(super) fn with_number(&self, number: &str) -> String {
         let unit = cut(self.example).1;
-        format!("for example \"{number} {unit}\"")
+        match self.dimensions {
+            [Dimension::Time] => format!("for example \"{number} s\" or \"{number} {unit}\""),
+            _ => format!("for example \"{number} {unit}\""),
+        }
     }
 
     pub(super) fn problem(&self, code: Code, sentence: &str) -> Problem {
