@@ -136,7 +136,7 @@ def test_the_sweep_draws_what_the_summary_says(result: Result, predicted: Result
         lines["CUBIC"].get_ydata(), [expected[point].mean / 1e6 for point in range(3, 6)]
     )
     np.testing.assert_allclose(lines["Reno"].get_xdata(), [0, 0.5, 5])
-    assert axes.get_xlabel() == "impairments probability (%)"
+    assert axes.get_xlabel() == "wireless probability (%)"
     assert axes.get_ylabel() == "goodput (Mbit/s)"
     rows = predicted.tables["predictions"].to_pylist()
     pftk = [

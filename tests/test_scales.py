@@ -31,6 +31,7 @@ def test_labels_have_three_digits_unless_two_would_be_the_same() -> None:
         ("values.buffer", "buffer"),
         ("queue.limit", "queue limit"),
         ("hops.wireless", "wireless"),
+        ("hops.wireless.impairments.0.probability", "wireless probability"),
         ("flows.0.start_spread", "start spread"),
         ("limit", "limit"),
     ],

@@ -63,7 +63,7 @@ impl Connection {
             initial_ssthresh: parameters.growth.initial_ssthresh.bytes(mss),
             ssthresh_in_whole_segments: parameters.growth.ssthresh_in_whole_segments,
             paced: parameters.sending.pacing == Pacing::Always,
-            selective_acks: parameters.recovery.algorithm.uses_sack(),
+            selective_acks: parameters.recovery.uses_sack(),
             counts_marks: parameters.ecn.enabled && parameters.ecn.feedback != EcnFeedback::Classic,
             keeps_calls: false,
         };
@@ -251,7 +251,8 @@ fn parameters(choice: [u8; 4]) -> TcpParameters {
         5 => parameters.recovery.algorithm = LossRecovery::Rack,
         _ => {}
     }
-    if !parameters.recovery.algorithm.uses_sack() {
+    parameters.recovery.sack = parameters.recovery.algorithm.has_scoreboard();
+    if !parameters.recovery.sack {
         parameters.recovery.after_timeout = AfterTimeout::GoBackN;
         parameters.recovery.recovery_window = RecoveryWindow::Ssthresh;
     }

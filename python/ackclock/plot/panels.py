@@ -70,7 +70,8 @@ class Dimension:
         """
         parts = self.path.split(".")
         is_of_element = len(parts) > 3 and self.label == parts[-1]
-        return words_of_path(".".join(parts[-2:]) if is_of_element else self.label)
+        ends = ".".join(names_of_path(self.path)[-2:])
+        return words_of_path(ends if is_of_element else self.label)
 
     def value_text(self, value: Any) -> str:
         """Returns a value as a tick label."""
@@ -87,9 +88,24 @@ class Dimension:
         return f"{words_of_path(self.label)} {self.value_text(value)} {self.unit}".rstrip()
 
 
+def names_of_path(path: str) -> list[str]:
+    """Returns the names in a path, without lists and positions in them.
+
+    Of `hops.wireless.impairments.0.probability` these are hops, wireless and probability.
+    """
+    parts = path.split(".")
+    following = [*parts[1:], ""]
+    names = [
+        part
+        for part, after in zip(parts, following, strict=True)
+        if not (part.isdecimal() or after.isdecimal())
+    ]
+    return names or parts
+
+
 def words_of_path(path: str) -> str:
     """Returns a path in a scenario as words of an axis, such as "buffer" for `values.buffer`."""
-    parts = [part for part in path.split(".") if not part.isdecimal()]
+    parts = names_of_path(path)
     if len(parts) > 1 and parts[0] in ("values", "hops", "flows"):
         parts = parts[1:]
     return " ".join(parts).replace("_", " ")

@@ -13,7 +13,7 @@ from ackclock.errors import InputError
 from ackclock.metrics import METRICS, Interval, by_replicate, in_shown_unit, summarise
 from ackclock.models import flow_path
 from ackclock.plot.kind import FigureKind, View, refusal
-from ackclock.plot.panels import dimensions, words_of_path
+from ackclock.plot.panels import dimensions, names_of_path, words_of_path
 from ackclock.plot.scales import height_axis, swept_axis_of
 from ackclock.plot.small_multiples import small_multiples, small_multiples_axes
 from ackclock.plot.spec import Axis, FigureSpec, Limit, Panel, Residual, Series, values_of
@@ -181,8 +181,7 @@ def _horizontal(points: list[dict[str, Any]], over: Swept | None, marks: Sequenc
 
 def _path_words(path: str) -> str:
     """Returns the end of a path as the label of an axis; an element's field has its name before."""
-    parts = [part for part in path.split(".") if not part.isdecimal()]
-    return words_of_path(".".join(parts[-2:]))
+    return words_of_path(".".join(names_of_path(path)[-2:]))
 
 
 def _choice(label: str, names: Sequence[str]) -> Axis:
